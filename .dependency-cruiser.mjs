@@ -51,7 +51,7 @@ export default {
       'discovery',
       'discovery',
       'discovery/|settlement/|platform/|protocol/|history/(archive|history-tables(?:\\.module)?|postgres/(bytea|database(?:\\.module)?|tables))\\.ts$',
-      'the catalogue is in the database of the history, and learns from its rows',
+      'the catalogue is in the database of the history, and is written from its rows',
     ),
     knowsOnly('hub-stands-alone', 'hub', 'hub/|platform/|protocol/'),
     knowsOnly(

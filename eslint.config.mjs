@@ -50,6 +50,8 @@ const ANSWERS_THAT_ARE_SPREAD = [
   'Eip712Signature',
   'ReceiptDomain',
   'RunView',
+  'SettleBody',
+  'SettleExtra',
   'SettlementReceipt',
   'SignedReceipt',
   'TakedownView',
@@ -115,7 +117,7 @@ export default defineConfig(
         {
           selector:
             "ImportDeclaration[importKind='type'][source.value=/\\.dto\\.js$/], ImportDeclaration[source.value=/\\.dto\\.js$/] > ImportSpecifier[importKind='type']",
-          message: 'A DTO imported as a type loses its decorators and ValidationPipe skips it.',
+          message: 'Import a DTO class without `type`: ValidationPipe skips a type.',
         },
       ],
     },

@@ -10,6 +10,8 @@ interface AnvilOptions {
   readonly statesMost?: number;
   /** The loopback interface when absent. */
   readonly host?: string;
+  /** Of the first block, in seconds since the epoch; now when absent. */
+  readonly beginsAt?: number;
 }
 
 export interface Anvil extends Started {
@@ -24,6 +26,7 @@ export async function startAnvil({
   blockTime,
   statesMost,
   host = '127.0.0.1',
+  beginsAt,
 }: AnvilOptions): Promise<Anvil> {
   const started = await startProgram(
     anvilBinary(),
@@ -49,6 +52,7 @@ export async function startAnvil({
         ? ['--max-persisted-states', '0']
         : ['--prune-history', String(statesMost)]),
       ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
+      ...(beginsAt === undefined ? [] : ['--timestamp', String(beginsAt)]),
     ],
     (output) => output.includes(`Listening on ${host}:${port}`),
   );

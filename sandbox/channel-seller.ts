@@ -22,6 +22,8 @@ interface ChannelSellerOptions {
   readonly price: bigint;
   /** Where vouchers are kept; the memory of the process when absent. */
   readonly storage?: BatchSettlementEvmSchemeServerConfig['storage'];
+  /** What the seller declares; a sponsored permit when absent. */
+  readonly extensions?: Readonly<Record<string, unknown>>;
   /** How old what is known of a channel may be before the facilitator is asked again. */
   readonly onchainStateTtlMs?: number;
 }
@@ -58,7 +60,7 @@ export function channelSeller(options: ChannelSellerOptions): ChannelSeller {
           },
           description: 'A call that is paid by a voucher',
           mimeType: 'application/json',
-          extensions: declareEip2612GasSponsoringExtension(),
+          extensions: options.extensions ?? declareEip2612GasSponsoringExtension(),
         },
       },
       new x402ResourceServer(facilitator).register(network, scheme),

@@ -14,6 +14,7 @@ interface Finding {
 interface Report {
   readonly status?: number;
   readonly isSound: boolean;
+  readonly counts: { readonly error: number; readonly warning: number };
   readonly offers: readonly {
     readonly path: string;
     readonly scheme: string;
@@ -59,7 +60,8 @@ async function examine(): Promise<Report> {
   return answer;
 }
 
-function print({ status, isSound, offers, findings }: Report): void {
+function print(report: Report): void {
+  const { status, offers, findings } = report;
   console.log(`${method} ${url} -> ${status ?? 'no answer'}`);
   for (const { path, scheme, network, amount, price } of offers) {
     console.log(`  ${path}  ${scheme} on ${network}, ${price ?? `${amount} atomic units`}`);
@@ -69,8 +71,18 @@ function print({ status, isSound, offers, findings }: Report): void {
     console.log(`         expected ${expected}${got === undefined ? '' : `, got ${got}`}`);
     console.log(`         ${fix}`);
   }
-  console.log(`\n${isSound ? 'Sound: a stock buyer can pay.' : 'Not sound.'}`);
+  console.log(`\n${verdictOf(report)}`);
 }
+
+function verdictOf({ isSound, status, counts }: Report): string {
+  if (isSound) return 'Ready to be paid: a stock buyer can pay.';
+  if (status === undefined) return 'The seller could not be asked.';
+  const { error, warning } = counts;
+  return `Not ready to be paid: ${plural(error, 'error')}, ${plural(warning, 'warning')}.`;
+}
+
+const plural = (count: number, what: string): string =>
+  `${count} ${count === 1 ? what : `${what}s`}`;
 
 try {
   const report = await examine();

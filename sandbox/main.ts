@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -15,12 +16,13 @@ import { isPortFree, type Started } from './processes.js';
 import { startRedis } from './redis.js';
 import { demoSeller, listen } from './seller.js';
 import { makeKeys, printWebhooks } from './seller-keys.js';
-import { startService } from './service.js';
+import { type Service, startService } from './service.js';
 import { settingsOfEnvironment } from './settings.js';
 import {
   agentTokenFile,
   removeState,
   sandboxHubDir,
+  serviceLogFile,
   writeAgentToken,
   writeState,
 } from './state.js';
@@ -66,10 +68,18 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-async function portOf(setting: PortSetting): Promise<number> {
-  const port = Number(process.env[setting] ?? PORTS[setting]);
-  if (await isPortFree(port)) return port;
-  throw new Error(`Port ${port} is in use. Set ${setting} to another one, or end what uses it.`);
+/** @throws Error that names all ports in use, because beside another sandbox most of them are. */
+async function freePorts(): Promise<Readonly<Record<PortSetting, number>>> {
+  const ports = Object.entries(PORTS).map(
+    ([setting, usual]) => [setting, Number(process.env[setting] ?? usual)] as const,
+  );
+  const free = await Promise.all(ports.map(([, port]) => isPortFree(port)));
+  const taken = ports.filter((_, at) => free[at] === false);
+  if (taken.length > 0) {
+    const named = taken.map(([setting, port]) => `  ${setting}=${port}`).join('\n');
+    throw new Error(`Ports in use. Set other ones, or end what uses them:\n${named}`);
+  }
+  return Object.fromEntries(ports) as Record<PortSetting, number>;
 }
 
 function keep<T extends Started>(started: T): T {
@@ -94,16 +104,17 @@ async function stopAll(): Promise<void> {
 
 async function start(): Promise<void> {
   console.log('Starting the sandbox: everything on this machine, nothing of value.');
+  const free = await freePorts();
   const ports = {
-    service: await portOf('PORT'),
-    ops: await portOf('OPS_PORT'),
-    seller: await portOf('SANDBOX_SELLER_PORT'),
-    files: await portOf('SANDBOX_FILES_PORT'),
-    flaky: await portOf('SANDBOX_FLAKY_PORT'),
-    webhooks: await portOf('SANDBOX_WEBHOOKS_PORT'),
-    rpc: await portOf('SANDBOX_RPC_PORT'),
-    redis: await portOf('SANDBOX_REDIS_PORT'),
-    postgres: await portOf('SANDBOX_POSTGRES_PORT'),
+    service: free.PORT,
+    ops: free.OPS_PORT,
+    seller: free.SANDBOX_SELLER_PORT,
+    files: free.SANDBOX_FILES_PORT,
+    flaky: free.SANDBOX_FLAKY_PORT,
+    webhooks: free.SANDBOX_WEBHOOKS_PORT,
+    rpc: free.SANDBOX_RPC_PORT,
+    redis: free.SANDBOX_REDIS_PORT,
+    postgres: free.SANDBOX_POSTGRES_PORT,
   };
   const redis = keep(await step('Redis', () => startRedis(ports.redis)));
   const postgres = keep(await step('PostgreSQL', () => startPostgres(ports.postgres)));
@@ -192,6 +203,7 @@ async function start(): Promise<void> {
   });
   hasState = true;
   writeAgentToken(wallet.token);
+  keepLog(service);
   const sellerUrl = `http://127.0.0.1:${ports.seller}`;
   writeState({
     facilitatorUrl: service.url,
@@ -212,6 +224,7 @@ Ready after ${seconds} s.
   facilitator   ${service.url}         (its pages: API, marketplace, seller check, files, wallet)
   operators     ${service.opsUrl}/admin   (key ${keys.operator};
                 /metrics and /health in detail need none)
+  its log       ${serviceLogFile()}
   demo seller   ${sellerUrl}/report  (0.10 SUSD; also /permit2, /sponsored, /approval, /v1/report, and /premium at 1.00)
   seller's key  ${keys.seller}
                 (lists, exports, receipts, webhooks and X-Simulate:
@@ -242,6 +255,13 @@ Ctrl-C ends everything.`);
     console.error(`The facilitator has ended. Its last lines:\n${service.log().slice(-2000)}`);
     void stopAll().then(() => process.exit(1));
   });
+}
+
+/** Writes the log of the facilitator to a file, for readers who try the runbook. */
+function keepLog(service: Service): void {
+  const file = createWriteStream(serviceLogFile());
+  file.write(service.log());
+  service.child.stdout?.pipe(file);
 }
 
 /** What connects an MCP client to the agent's wallet, in one paste. The token stays in its file. */

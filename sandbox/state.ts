@@ -24,6 +24,9 @@ const FILE = `${FOLDER}state.json`;
 /** Where the sandbox's hub keeps its files: they are there again the next time. */
 export const sandboxHubDir = (): string => `${FOLDER}hub`;
 
+/** Where the log of the running facilitator is. */
+export const serviceLogFile = (): string => `${FOLDER}service.log`;
+
 /** Where the token of the sandbox's agent lies for `npm run mcp`. */
 export const agentTokenFile = (): string => `${FOLDER}agent-token`;
 

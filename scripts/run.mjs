@@ -1,14 +1,14 @@
 /**
  * One command for people who have just cloned this: does the set-up that is missing, then runs.
  *
- *   node scripts/run.mjs sandbox | pay | doctor | grade | agent | mcp | test | chaos | official | deploy | rust | fuzz | keys | migrate | reconcile | node <major> | docs <name> | bench <name> ...
+ *   node scripts/run.mjs sandbox | pay | doctor | grade | agent | mcp | test | chaos | official | deploy | rust | fuzz | keys | lint | check | format | migrate | reconcile | node <major> | docs <name> | bench <name> ...
  *
  * Plain JavaScript without dependencies, for it installs them.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
 import { unknownOption, USAGE } from './usage.mjs';
@@ -58,20 +58,28 @@ function checkNode() {
 
 // ------------------------------------------------------------------ packages
 
-const STAMP = join(ROOT, 'node_modules', '.installed-from');
+/** What a lock file lists, by path. */
+function packagesIn(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : {};
+}
 
-/** Of the lock file alone: other changes of package.json, such as of its scripts, install nothing. */
-function lockDigest() {
-  return createHash('sha256')
-    .update(readFileSync(join(ROOT, 'package-lock.json')))
-    .digest('hex');
+/** Whether what the lock file names is there: npm writes its own list last, so that it has nothing of a run that was cut. */
+function arePackagesInstalled() {
+  const installed = packagesIn(join(ROOT, 'node_modules', '.package-lock.json'));
+  const named = Object.entries(packagesIn(join(ROOT, 'package-lock.json')));
+  return named.every(
+    ([path, { version, optional, devOptional, peer }]) =>
+      path === '' ||
+      optional ||
+      devOptional ||
+      peer ||
+      (installed[path] !== undefined && installed[path].version === version),
+  );
 }
 
 function installPackages() {
-  const digest = lockDigest();
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === digest) return;
+  if (arePackagesInstalled()) return;
   setUp('npm packages', 'npm', ['ci', '--no-audit', '--no-fund']);
-  writeFileSync(STAMP, digest);
 }
 
 /** The lock file holds anvil for Linux on x64; elsewhere the same version is installed by name. */
@@ -167,6 +175,14 @@ function findPython() {
   fail(`python3 with venv was not found; the test of examples/buyer-python needs it. Install it:
   Debian, Ubuntu:  sudo apt-get install python3-venv
   macOS:           brew install python`);
+}
+
+/** For the tests that walk through the pages. */
+function findChromium() {
+  if (hasCommand('chromium') || installFromDebian('chromium')) return;
+  fail(`chromium was not found; the tests of the pages start it by this name. Install it:
+  Debian, Ubuntu:  sudo apt-get install chromium
+  macOS:           brew install chromium`);
 }
 
 /** Builds the example in Rust. */
@@ -300,6 +316,16 @@ function run(command, commandArgs, env = {}) {
   });
 }
 
+/** Programs of our packages, one after another, until one fails. */
+async function inTurn(...commands) {
+  const PATH = `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}`;
+  for (const [command, ...rest] of commands) {
+    const code = await run(command, rest, { PATH });
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
 /** The built service in one file, from which processes start in a third of the time. */
 function packService() {
   return setUp('the service in one file', process.execPath, [
@@ -379,6 +405,7 @@ const TASKS = {
       findRedis,
       findPostgres,
       findPython,
+      findChromium,
       ...(isCore ? [] : [findFaketime, findPromtool, findKubectl]),
       build,
     ],
@@ -456,13 +483,35 @@ const TASKS = {
     needs: [build],
     run: () => run(process.execPath, ['dist/operations/access/keys-new.js', ...args]),
   },
+  lint: {
+    needs: [],
+    run: () =>
+      inTurn(
+        ['eslint', '.'],
+        [process.execPath, 'scripts/check-lua.mjs'],
+        [process.execPath, 'scripts/check-words.mjs'],
+        ['depcruise', 'src'],
+        ['prettier', '--check', '.'],
+      ),
+  },
+  check: {
+    needs: [],
+    run: () =>
+      inTurn(
+        ['npm', 'run', '--silent', 'typecheck'],
+        ['npm', 'run', '--silent', 'lint'],
+        ['npm', 'run', '--silent', 'test:unit'],
+      ),
+  },
+  format: { needs: [], run: () => inTurn(['prettier', '--write', '.']) },
   migrate: { needs: [build], run: () => run(process.execPath, ['dist/history/migrate.js']) },
   reconcile: {
     needs: [build],
     run: () => run(process.execPath, ['dist/history/reconcile.js', ...args]),
   },
   docs: {
-    needs: args[0] === 'screenshots' ? [installAnvil, findRedis, findPostgres, build] : [],
+    needs:
+      args[0] === 'screenshots' ? [installAnvil, findRedis, findPostgres, findChromium, build] : [],
     run: () => tsx(`test/docs/${DOCS[args[0]]}.ts`, ...args.slice(1)),
   },
   bench: {
@@ -485,6 +534,12 @@ if (unknown !== undefined) {
 }
 if (task === 'docs' && DOCS[args[0]] === undefined) {
   console.error(USAGE.docs);
+  process.exit(2);
+}
+if (task === 'official' && !args.includes('--harness')) {
+  console.error(`--harness DIR is missing: the official harness is not part of this repository.
+
+${USAGE.official}`);
   process.exit(2);
 }
 checkNode();

@@ -1,3 +1,25 @@
+/** What each benchmark takes. */
+const RUNS = '[--rounds N] [--seed TEXT] [--json FILE]';
+/** @type {Readonly<Record<string, string>>} */
+export const BENCHES = {
+  access: RUNS,
+  builds: `DIR | history [--only TEXT] [--node PROGRAM] [--node-options=OPTIONS] [--set NAME=VALUE] ${RUNS}`,
+  channels: RUNS,
+  cost: RUNS,
+  deploy: '[DIR] [--rate N] [--seed TEXT] [--json FILE]',
+  discovery: `[--entries N] [--requests N] [--settlements N] [--asks N] ${RUNS}`,
+  history: `[--rows N] [--settlements N] [--requests N] ${RUNS}`,
+  hub: '[REQUESTS]',
+  ledger: `[SETTLEMENTS] [TOMBSTONES] ${RUNS}`,
+  memory: `[--settlements N] [--pace N] [--minutes N] ${RUNS}`,
+  profile: `[settle] [KIND] ${RUNS}`,
+  queue: RUNS,
+  report: 'FILE...',
+  settle: `[--load N] [--warm N] [--beside NAME=COMMAND] ${RUNS}`,
+  soak: `[MINUTES] ${RUNS}`,
+  verify: `[--load N] [--beside NAME=COMMAND] ${RUNS}`,
+};
+
 /**
  * How each task of `scripts/run.mjs` is called. `--help` prints it, and an option that it does not name is refused.
  *
@@ -41,7 +63,7 @@ npm run test:all         both
   --keep-going    go on after a run that failed
   --jobs N        deployments side by side (2)
   --fault REGEXP  one fault a run, of the kinds that match
-  --history --sentinel --cluster --queue-redis --treasury --slow-blocks --wallet --sales
+  --history --sentinel --cluster --queue-redis --treasury --slow-blocks --channels --wallet --sales
                   other deployments and their faults: see CONTRIBUTING.md`,
   official: `npm run test:official -- --harness DIR [options of the harness]
   Runs the official end-to-end harness of x402 against this build: see docs/conformance.md.
@@ -74,12 +96,20 @@ npm run docs:counts      prints lines of code and of tests
 npm run docs:walk        prints the files that one request goes through
 npm run docs:messages    prints the texts that users read; -- FOLDER instead of src
 npm run screenshots      writes docs/images with a browser`,
-  bench: `npm run bench:NAME -- [options of the benchmark]
-  NAME is one of access, builds, channels, cost, discovery, history, hub, ledger, memory, profile, queue, report, settle, soak, verify.`,
+  bench: `npm run bench:NAME -- [options]
+${Object.entries(BENCHES)
+  .map(([name, options]) => `  ${name.padEnd(12)}${options}`)
+  .join('\n')}`,
+  lint: `npm run lint
+  Checks eslint, Lua, the words, the rules of the rooms and the format.`,
+  check: `npm run check
+  Types, lint and unit tests: before every commit.`,
+  format: `npm run format
+  Writes the format of every file.`,
 };
 
-/** Their options are read by others: Jest, or each benchmark. */
-const PASSES_ON = new Set(['test', 'bench', 'node']);
+/** Jest reads the options of this one. */
+const PASSES_ON = 'test';
 
 /**
  * @param {string} task
@@ -87,7 +117,8 @@ const PASSES_ON = new Set(['test', 'bench', 'node']);
  * @returns {string | undefined} the first option that this task does not have.
  */
 export function unknownOption(task, args) {
-  if (PASSES_ON.has(task)) return undefined;
-  const known = new Set(USAGE[task].match(/--[a-z-]+/g) ?? []);
-  return args.find((one) => one.startsWith('-') && !known.has(one.split('=')[0]));
+  if (task === PASSES_ON) return undefined;
+  const usage = task === 'bench' ? BENCHES[args[0] ?? ''] : USAGE[task];
+  const known = new Set(usage?.match(/--[a-z-]+/g) ?? []);
+  return args.find((one) => one.startsWith('-') && !known.has(one.split('=')[0] ?? ''));
 }

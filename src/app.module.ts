@@ -3,7 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { LoggerModule } from 'nestjs-pino';
 import { DiscoveryModule } from './discovery/discovery.module.js';
 import { DISCOVERY_OPENAPI } from './discovery/discovery.openapi.js';
-import { IndexingModule, learnsListings } from './discovery/learning/learning.module.js';
+import { indexesListings, IndexingModule } from './discovery/indexing/indexing.module.js';
 import { AssetDirectory } from './facilitator/assets/asset-directory.js';
 import { AssetsModule } from './facilitator/assets/assets.module.js';
 import { DoctorModule } from './facilitator/doctor/doctor.module.js';
@@ -59,8 +59,8 @@ export class AppModule {
     const discovery = isApi ? [DiscoveryModule.forRoot(config)] : [];
     const sellers = isApi ? [SellersModule.forRoot(config)] : [];
     const facilitator = isApi
-      ? given(FacilitatorModule.forRoot(config), [...discovery, ...sellers])
-      : undefined;
+      ? [given(FacilitatorModule.forRoot(config), [...discovery, ...sellers])]
+      : [];
     const history = config.usesLedger ? [HistoryModule.forRoot(config)] : [];
     const webhooks = hasWebhooks ? [given(WebhooksModule.forRoot(config), [ApiKeysModule])] : [];
     const reconciliation = reconcilesDaily(config) ? [ReconciliationModule] : [];
@@ -93,18 +93,18 @@ export class AppModule {
         ...(config.usesLedger ? [QueueModule.forRoot(config), ArchiveModule.forRoot(config)] : []),
         ...history,
         ...discovery,
-        ...(learnsListings(config) ? [IndexingModule] : []),
+        ...(indexesListings(config) ? [IndexingModule] : []),
         ...webhooks,
         ...(config.hasRole('history') ? [AuditModule] : []),
         ...(endsLost(config) ? [LostModule.forRoot(config)] : []),
         ...reconciliation,
         ...(isWorker ? [LanesModule.forRoot(config)] : []),
         ...sellers,
-        ...(facilitator === undefined ? [] : [facilitator]),
-        ...(hasStats ? [STATS] : []),
+        ...facilitator,
+        ...(hasStats ? [withKnownTokens(StatsModule.forRoot(config))] : []),
         ...(hasDoctor ? [DoctorModule] : []),
         ...hub.modules,
-        ...(hasOperatorPage ? [AdminModule] : []),
+        ...(hasOperatorPage ? [given(AdminModule.forRoot(config), facilitator)] : []),
         ...wallet.modules,
         OpenApiModule.forRoot([
           ...(isApi ? [FACILITATOR_OPENAPI, SELLERS_OPENAPI] : []),
@@ -123,12 +123,11 @@ export class AppModule {
   }
 }
 
-/** The totals, with the tokens that the facilitator knows. */
-const STATS: DynamicModule = {
-  module: StatsModule,
-  imports: [AssetsModule],
-  providers: [{ provide: KnownTokens, useExisting: AssetDirectory }],
-};
+/** The totals know the tokens that the facilitator knows. */
+function withKnownTokens(stats: DynamicModule): DynamicModule {
+  const tokens = { provide: KnownTokens, useExisting: AssetDirectory };
+  return given({ ...stats, providers: [...(stats.providers ?? []), tokens] }, [AssetsModule]);
+}
 
 /** A module, and others that serve it and that it does not know. */
 function given(
@@ -139,12 +138,10 @@ function given(
 }
 
 /** The hub sells by the facilitator beside it, where there is one and no other is named. */
-function gatewayBy(
-  facilitator: DynamicModule | undefined,
-): Pick<DynamicModule, 'imports' | 'providers'> {
-  if (facilitator === undefined) return {};
+function gatewayBy(facilitator: DynamicModule[]): Pick<DynamicModule, 'imports' | 'providers'> {
+  if (facilitator.length === 0) return {};
   return {
-    imports: [facilitator],
+    imports: facilitator,
     providers: [{ provide: PaymentGateway, useClass: InProcessGateway }],
   };
 }

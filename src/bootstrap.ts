@@ -15,7 +15,7 @@ import { ResponseObserver } from './platform/observability/response-observer.js'
 import { OpenApiController } from './platform/openapi/openapi.controller.js';
 import { traceRequests } from './platform/tracing/request-spans.js';
 
-/** What every instance of the application has, in production and in tests alike. */
+/** Setup of every instance of the application, in production and in tests alike. */
 export async function configureApp(app: NestExpressApplication, config: AppConfig): Promise<void> {
   app.disable('x-powered-by');
   app.disable('etag');

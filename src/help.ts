@@ -13,7 +13,7 @@ const DECIMALS: readonly (readonly [ending: RegExp, decimals: number])[] = [
   [/./, 18],
 ];
 
-/** What `node dist/main.js --help` prints. */
+/** The text of `node dist/main.js --help`. */
 export function help(): string {
   const groups = SETTING_GROUPS.map(([title, settings]) => {
     const lines = Object.entries(settings).map(

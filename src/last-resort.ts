@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { describeError } from './platform/observability/error-description.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
 
-/** What this needs of `process`; tests give their own. */
+/** The used part of `process`; tests give their own. */
 interface FaultSource {
   on(
     event: 'unhandledRejection' | 'uncaughtException',

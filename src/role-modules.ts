@@ -51,13 +51,6 @@ export async function walletParts(wallet: WalletConfig | undefined): Promise<Rol
   ]);
   const parts = { ...NO_PARTS, modules: [WalletModule], openapi: [WALLET_OPENAPI] };
   if (!wallet.hasOAuth) return parts;
-  const [{ WalletOAuthModule }, { WALLET_OAUTH_OPENAPI }] = await Promise.all([
-    import('./wallet/oauth/oauth.module.js'),
-    import('./wallet/openapi/oauth.openapi.js'),
-  ]);
-  return {
-    ...parts,
-    modules: [...parts.modules, WalletOAuthModule],
-    openapi: [...parts.openapi, WALLET_OAUTH_OPENAPI],
-  };
+  const { WalletOAuthModule } = await import('./wallet/oauth/oauth.module.js');
+  return { ...parts, modules: [...parts.modules, WalletOAuthModule] };
 }

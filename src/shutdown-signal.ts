@@ -1,7 +1,7 @@
 /** The end of the process after SIGTERM or SIGINT. */
 type ShutdownHandler = () => Promise<void>;
 
-/** What this needs of `process`; tests give their own. */
+/** The used part of `process`; tests give their own. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
   exit(code: number): void;

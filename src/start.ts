@@ -1,3 +1,4 @@
+import { Logger as NestLogger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Logger } from 'nestjs-pino';
@@ -5,14 +6,19 @@ import { AppModule } from './app.module.js';
 import { configureApp } from './bootstrap.js';
 import { AppConfig, ConfigError } from './platform/config/app-config.js';
 import { limitsLine } from './platform/config/limits-line.js';
-import { portProblem } from './platform/http/server-limits.js';
+import { listenProblem } from './platform/http/server-limits.js';
 import { ShutdownOrder } from './platform/lifecycle/shutdown-order.js';
+import { logLibraryWarnings } from './platform/observability/logging.js';
 import { StartError } from './protocol/errors.js';
 import type { ShutdownSignal } from './shutdown-signal.js';
 
 /** Starts the service with the settings of the environment, or says why not and ends with 1. */
 export async function start(shutdown: ShutdownSignal): Promise<void> {
   try {
+    const libraries = new NestLogger('Library');
+    logLibraryWarnings((text) => {
+      libraries.warn(text);
+    });
     const config = AppConfig.fromEnv(process.env);
     const module = await AppModule.forRoot(config);
     const app = await NestFactory.create<NestExpressApplication>(module, {
@@ -49,8 +55,8 @@ async function listen(app: NestExpressApplication, { port, host }: AppConfig): P
   try {
     await app.listen(port, host);
   } catch (error) {
-    const problem = portProblem(error, port, host);
-    throw problem === undefined ? error : new StartError(`PORT: ${problem}`);
+    const problem = listenProblem(error, { port, host }, { port: 'PORT', host: 'HOST' });
+    throw problem === undefined ? error : new StartError(problem);
   }
 }
 

@@ -1,11 +1,16 @@
 import 'reflect-metadata';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { ArgumentsHost } from '@nestjs/common';
+import { GUARDS_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, ModulesContainer, NestFactory } from '@nestjs/core';
+import { getMetadataStorage } from 'class-validator';
 import type { PinoLogger } from 'nestjs-pino';
 import { AppModule } from './app.module.js';
-import { SettlingHealthModule } from './operations/health/settling-health.module.js';
+import { HubErrorFilter } from './hub/wire/hub-error.filter.js';
+import { AccessGuard } from './operations/access/access.guard.js';
 import { AppConfig, ROLES } from './platform/config/app-config.js';
 import { Secret } from './platform/config/secret.js';
 import { DatabasePools } from './platform/database/database-pools.js';
@@ -13,8 +18,8 @@ import { ErrorFilter } from './platform/http/error.filter.js';
 import { HttpModule } from './platform/http/http.module.js';
 import { JsonBodyInterceptor } from './platform/http/json-body.interceptor.js';
 import { OpsGuard } from './platform/http/ops.js';
-import { OpsModule } from './platform/http/ops.module.js';
 import { RequestPipe } from './platform/http/request.pipe.js';
+import { SettlementIdPipe } from './platform/http/settlement-id.pipe.js';
 import { SHUTDOWN_PHASES, type ShutdownPhase } from './platform/lifecycle/at-shutdown.js';
 import { FeatureHealth } from './platform/observability/feature-health.js';
 
@@ -23,28 +28,13 @@ describe('the wiring of a process', () => {
   const providersOf = (module: object): unknown =>
     Reflect.getMetadata('providers', module) as unknown;
 
-  it('reads and validates what comes to every route, and guards those of operators', () => {
+  it('reads and validates what comes to every route', () => {
     expect(providersOf(HttpModule)).toEqual(
       expect.arrayContaining([
         { provide: APP_INTERCEPTOR, useClass: JsonBodyInterceptor },
         { provide: APP_PIPE, useClass: RequestPipe },
       ]),
     );
-    expect(providersOf(OpsModule)).toContainEqual({ provide: APP_GUARD, useClass: OpsGuard });
-  });
-
-  it('has an indicator for all that settling needs', () => {
-    const listed = providersOf(SettlingHealthModule) as (new (part: unknown) => unknown)[];
-    const indicators = listed
-      .filter(({ prototype }) => prototype instanceof FeatureHealth)
-      .map((Health) => new Health({}) as FeatureHealth);
-    expect(indicators.map(({ name }) => name)).toEqual([
-      'networks',
-      'lanes',
-      'queue',
-      'unclaimed',
-      'settles',
-    ]);
   });
 
   it('closes each pool of the database that was opened', async () => {
@@ -74,7 +64,7 @@ describe('the wiring of a process', () => {
     for (const phase of ['lanes', 'webhooks', 'background'] as const) {
       expect(isBefore(phase, 'archive')).toBe(true);
     }
-    expect(SHUTDOWN_PHASES.at(-1)).toBe('process');
+    expect(SHUTDOWN_PHASES.at(-1)).toBe('ledgers');
   });
 
   it('ends each part in its phase', () => {
@@ -99,6 +89,7 @@ describe('the wiring of a process', () => {
         'doors: requests',
         'hand-over: lanes',
         'lanes: lanes',
+        'ledgers: presence',
         'process: counts of settles',
         'process: process record',
         'requests: requests',
@@ -128,6 +119,12 @@ describe('the wiring of a process', () => {
     new ErrorFilter(logger).answer(error, response as unknown as ServerResponse);
     expect(response.statusCode).toBe(500);
     expect(body).toContain('Internal error');
+    expect(body).not.toMatch(/redis|password/);
+    const config = { hub: { usesLegacyStatus: false } } as AppConfig;
+    const host = { switchToHttp: () => ({ getRequest: () => ({}), getResponse: () => response }) };
+    new HubErrorFilter(config, logger).catch(error, host as unknown as ArgumentsHost);
+    expect(response.statusCode).toBe(500);
+    expect(body).toContain('internal error of the file hub');
     expect(body).not.toMatch(/redis|password/);
   });
 });
@@ -198,6 +195,160 @@ describe('the modules of a process', () => {
         'InternalCoreModule',
         'LoggerModule',
         'BullModule',
+      ]),
+    );
+  });
+});
+
+/** A class of a body or a query. */
+type Dto = new () => object;
+
+/** A class, as Nest knows controllers and providers. */
+type Class = abstract new (...parts: never[]) => object;
+
+const FROM: Readonly<Record<string, 'body' | 'query'>> = {
+  [RouteParamtypes.BODY]: 'body',
+  [RouteParamtypes.QUERY]: 'query',
+};
+
+interface Parameter {
+  /** `FilesV1Controller.put`. */
+  readonly handler: string;
+  readonly from: 'body' | 'query' | 'elsewhere';
+  readonly pipes: readonly unknown[];
+  readonly type: unknown;
+}
+
+function parametersOf(controller: Class): readonly Parameter[] {
+  const found: Parameter[] = [];
+  const seen = new Set<string>();
+  let at = controller.prototype as object;
+  while (at !== Object.prototype) {
+    for (const method of Object.getOwnPropertyNames(at)) {
+      if (seen.has(method)) continue;
+      seen.add(method);
+      const types = Reflect.getMetadata('design:paramtypes', at, method) as unknown[] | undefined;
+      const noted = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ??
+        {}) as Readonly<Record<string, { index: number; pipes: unknown[] }>>;
+      for (const [key, { index, pipes }] of Object.entries(noted)) {
+        found.push({
+          handler: `${controller.name}.${method}`,
+          from: FROM[key.split(':')[0] ?? ''] ?? 'elsewhere',
+          pipes,
+          type: types?.[index],
+        });
+      }
+    }
+    at = Object.getPrototypeOf(at) as object;
+  }
+  return found;
+}
+
+describe('a process with everything', () => {
+  let modules: ModulesContainer;
+  beforeAll(async () => {
+    modules = await compose({ ...FULL, ROLES: 'all' });
+  });
+  const controllersOf = (room: RegExp): Class[] =>
+    [...modules.values()]
+      .filter(({ name }) => room.test(name))
+      .flatMap(({ controllers }) =>
+        [...controllers.values()].map(({ metatype }) => metatype as Class),
+      );
+  const guardsOf = (controller: Class): string[] =>
+    ((Reflect.getMetadata(GUARDS_METADATA, controller) ?? []) as { name: string }[]).map(
+      ({ name }) => name,
+    );
+
+  it('passes each request by the guards of operators, of keys and of limits, in this order', () => {
+    const guards = [...modules.values()].flatMap(({ providers }) =>
+      [...providers.values()].filter(({ token }) => String(token).startsWith(APP_GUARD)),
+    );
+    expect(guards.map(({ metatype }) => metatype)).toEqual([OpsGuard, AccessGuard]);
+  });
+
+  it('has the guard of a room before each of its handlers', () => {
+    const without = (guard: RegExp, module: RegExp): string[] =>
+      controllersOf(module)
+        .filter((one) => !guardsOf(one).some((name) => guard.test(name)))
+        .map(({ name }) => name);
+    // Pages, and what anyone may know of the hub.
+    const open = ['ApiInfoController', 'HubPageController'];
+    expect(without(/^AddressLimitGuard$/, /^HubModule$/)).toEqual(open);
+    expect(without(/^(V1)?CallerGuard$/, /^HubModule$/)).toEqual(open);
+    expect(without(/^WalletAuthGuard$/, /^Wallet(Api|OAuth)Module$/)).toEqual([
+      'WalletPagesController',
+    ]);
+  });
+
+  it('judges each body and query by a class or by a pipe of its handler', () => {
+    const parameters = controllersOf(/./).flatMap(parametersOf);
+    const unjudged = parameters
+      .filter(
+        ({ from, pipes, type }) => from !== 'elsewhere' && pipes.length === 0 && type === Object,
+      )
+      .map(({ handler }) => handler);
+    // Their services judge what a client sends.
+    expect(unjudged.sort()).toEqual([
+      'ApprovalsV1Controller.statusByQuery',
+      'DiscoveryRootController.validate',
+      'DiscoveryV1Controller.validate',
+      'DiscoveryV2Controller.validate',
+      'FacilitatorRootController.accepts',
+      'FacilitatorV1Controller.accepts',
+      'FacilitatorV2Controller.accepts',
+    ]);
+    const ids = parameters.filter(({ pipes }) => pipes.includes(SettlementIdPipe));
+    expect(ids.map(({ handler }) => handler).sort()).toEqual([
+      'AdminHistoryController.life',
+      'SellersV2Controller.receipt',
+      'SettlementsV2Controller.byId',
+    ]);
+  });
+
+  it('has a rule for each field of a body and a query', () => {
+    const types = controllersOf(/./)
+      .flatMap(parametersOf)
+      .filter(({ from }) => from !== 'elsewhere')
+      .map(({ type }) => type as Dto)
+      .filter((type) => typeof type === 'function' && type.name.endsWith('Dto'));
+    const ruled = (type: Dto): Set<string> =>
+      new Set(
+        getMetadataStorage()
+          .getTargetValidationMetadatas(type, '', false, false)
+          .map(({ propertyName }) => propertyName),
+      );
+    const withoutRule = [...new Set(types)].flatMap((type) => {
+      const names = ruled(type);
+      // A class field is there before it has a value.
+      const unruled = Object.keys(new type()).filter((field) => !names.has(field));
+      return unruled.map((field) => `${type.name}.${field}`);
+    });
+    expect(types.length).toBeGreaterThan(30);
+    expect(withoutRule).toEqual([]);
+  });
+
+  it('has an indicator for each feature', () => {
+    const indicators = [...modules.values()].flatMap(({ providers }) =>
+      [...providers.values()]
+        .map(({ metatype }) => metatype as Class | null)
+        .filter((type) => type?.prototype instanceof FeatureHealth)
+        .map((type) => type?.name),
+    );
+    expect(new Set(indicators)).toEqual(
+      new Set([
+        'ApiKeysHealth',
+        'HistoryHealth',
+        'HistoryTables',
+        'HubHealth',
+        'LanesHealth',
+        'NetworksHealth',
+        'QueuesHealth',
+        'ReconciliationHealth',
+        'SettlesHealth',
+        'UnclaimedHealth',
+        'WalletHealth',
+        'WalletProviderHealth',
       ]),
     );
   });

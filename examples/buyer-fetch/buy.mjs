@@ -1,5 +1,6 @@
 import { x402Client } from '@x402/core/client';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { decodePaymentRequiredHeader } from '@x402/core/http';
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
 import { privateKeyToAccount } from 'viem/accounts';
 
@@ -24,4 +25,7 @@ if (receipt !== null) {
   const { transaction, errorReason } = decodePaymentResponseHeader(receipt);
   console.log(transaction === '' ? `refused: ${errorReason}` : `transaction ${transaction}`);
 }
+// A payment that the seller's facilitator found invalid is answered with 402 again, and with the reason.
+const terms = response.headers.get('payment-required');
+if (terms !== null) console.log(`refused: ${decodePaymentRequiredHeader(terms).error}`);
 process.exit(response.ok ? 0 : 1);

@@ -27,4 +27,8 @@ print(response.status_code, response.text)
 receipt = response.headers.get("payment-response")
 if receipt is not None:
     print("transaction", json.loads(base64.b64decode(receipt))["transaction"])
+# A payment that the seller's facilitator found invalid is answered with 402 again, and with the reason.
+terms = response.headers.get("payment-required")
+if terms is not None:
+    print("refused:", json.loads(base64.b64decode(terms)).get("error"))
 sys.exit(0 if response.ok else 1)

@@ -98,7 +98,7 @@ function Console({ leave }) {
   const heading = useRef();
   const shown = useRef(page + (fields.id ?? ''));
   useEffect(() => {
-    document.title = `${name} · x402 operators`;
+    document.title = `${name} · x402-settle operators`;
     // Who reads by ear is taken to what is new; nobody is moved who has just come in.
     if (shown.current !== page + (fields.id ?? '')) heading.current?.focus();
     shown.current = page + (fields.id ?? '');
@@ -111,7 +111,7 @@ function Console({ leave }) {
   const facts = chainFacts(assets, overview?.networks);
   return html`<${Chains.Provider} value=${facts}>
     <header class="bar">
-      <p class="brand"><a href="#/overview">x402 operators</a></p>
+      <p class="brand"><a href="#/overview">x402-settle operators</a></p>
       <span class="quiet" id="freshness">
         ${overview === undefined ? 'Loading …' : html`as of <${Time} at=${overview.at} /> UTC`}
       </span>

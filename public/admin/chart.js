@@ -12,10 +12,12 @@ export function clearChart() {
   plot = undefined;
 }
 
+/** Asked at each drawing: the colours of the page may change beneath it. */
+const ink = () => getComputedStyle(document.body).color;
+
 /** Draws into a box that is there and empty. */
 export function drawChart(box, { days, lines }) {
   clearChart();
-  const ink = getComputedStyle(document.body).color;
   const axis = { stroke: ink, grid: { stroke: '#8884', width: 1 }, ticks: { stroke: '#8884' } };
   plot = new uPlot(
     {
@@ -55,3 +57,7 @@ addEventListener('resize', () => {
   const box = plot?.root.parentElement;
   if (box) plot.setSize({ width: Math.max(300, box.clientWidth), height: HEIGHT });
 });
+
+globalThis
+  .matchMedia('(prefers-color-scheme: dark)')
+  .addEventListener('change', () => plot?.redraw());

@@ -9,6 +9,7 @@ import { Time } from '../components/time.js';
 import { ask } from './api.js';
 import { attemptColumns } from './attempts.js';
 import { hrefOf } from './place.js';
+import { isUndelivered } from './settlements.js';
 import { stepsOf } from './steps.js';
 
 const FRESH_MS = 3000;
@@ -29,7 +30,7 @@ function saleText({ state, requester, isBoundToKey, isSoldToKey }, isAsync) {
 const nonceOf = (decimal) => decimal && `0x${BigInt(decimal).toString(16).padStart(64, '0')}`;
 
 function Facts({ life }) {
-  const { settlement, network, sale, isAsync } = life;
+  const { settlement, network, sale, closed, isAsync, channels = [] } = life;
   const { payment = {}, transactions = [], block } = settlement;
   const before = transactions.filter((one) => one !== settlement.transaction);
   const of = (atomic) =>
@@ -37,7 +38,12 @@ function Facts({ life }) {
   const facts = [
     ['State', html`<${State} name=${settlement.state} /> ${settlement.reason ?? ''}`],
     ['Paid', settlement.paid ? `yes, ${settlement.finality}` : 'no'],
-    ['Sale', saleText(sale, isAsync)],
+    ['Sale', [undefined, 'deposit'].includes(payment.action) && saleText(sale, isAsync)],
+    [
+      'Closed',
+      closed &&
+        html`<${Time} at=${closed.at} /> ${closed.by === undefined ? '' : `by ${closed.by}`}`,
+    ],
     [
       'Amount',
       payment.settledAmount === undefined ? of(payment.amount) : of(payment.settledAmount),
@@ -48,6 +54,11 @@ function Facts({ life }) {
     ['Token', payment.asset && html`<${Address} value=${payment.asset} network=${network} />`],
     ['Network', network],
     ['Scheme', [payment.scheme, payment.method].filter(Boolean).join(', ')],
+    ['Action of a channel', payment.action],
+    ...channels.map(({ event, channelId, amount }) => [
+      event,
+      html`${of(amount)} ${channelId !== undefined && html`<div><${Id} value=${channelId} /></div>`}`,
+    ]),
     [
       'Transaction',
       settlement.transaction &&
@@ -115,8 +126,14 @@ function HistoryNotes({ history }) {
   `;
 }
 
-function NotDelivered({ settlement }) {
-  if (!settlement.paid || settlement.sale !== 'open') return null;
+function NotDelivered({ settlement, closed }) {
+  if (!isUndelivered(settlement)) return null;
+  if (closed !== undefined) {
+    return html`<p class="notice">
+      The payee has the money, and no request got the answer that it was paid. An operator closed it
+      as delivered or refunded by hand. There is nothing left to do.
+    </p>`;
+  }
   return html`<p class="notice warn">
     The payee has the money, and no request got the answer that it was paid. Give the seller the
     settlement id, payer and transaction: it sends the same settle again, with its Idempotency-Key,
@@ -140,7 +157,7 @@ export function Life({ fields }) {
     >
       ${
         life &&
-        html`<${NotDelivered} settlement=${life.settlement} />
+        html`<${NotDelivered} settlement=${life.settlement} closed=${life.closed} />
           <div class="card"><${Facts} life=${life} /></div>
           ${
             life.attempts.length > 0 &&

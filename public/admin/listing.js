@@ -6,12 +6,30 @@ const DAY_MS = 86_400_000;
 /** Without a payee or payer the history wants a time. */
 const USUAL_DAYS = 30;
 
-const FILTERS = ['payTo', 'payer', 'state', 'sale', 'network', 'from', 'to'];
+const FILTERS = [
+  'payTo',
+  'payer',
+  'state',
+  'sale',
+  'network',
+  'scheme',
+  'action',
+  'from',
+  'to',
+  'asset',
+  'leastAmount',
+];
 
 const isAddress = (text) => /^0x[0-9a-f]{40}$/i.test(text);
 const claimedAt = ({ times }) => times?.claimed ?? '';
 const isSame = (asked, value) =>
   asked === undefined || asked.toLowerCase() === value?.toLowerCase();
+
+/** Atomic units; the list's own answer says where they are none. */
+function isAtLeast(least, payment) {
+  if (least === undefined || !/^[0-9]+$/.test(least)) return true;
+  return BigInt(payment?.settledAmount ?? payment?.amount ?? 0) >= BigInt(least);
+}
 
 /** An address that is searched for is that of a payer. */
 export function askedOf({ search, ...fields }) {
@@ -28,7 +46,11 @@ export function matches(asked, settlement) {
     isSame(asked.payTo, payment?.payTo) &&
     isSame(asked.payer, payment?.payer) &&
     isSame(asked.network, payment?.network) &&
+    isSame(asked.scheme, payment?.scheme) &&
+    isSame(asked.action, payment?.action) &&
     isSame(asked.state, state) &&
+    isSame(asked.asset, payment?.asset) &&
+    isAtLeast(asked.leastAmount, payment) &&
     (asked.from === undefined || at >= asked.from) &&
     (asked.to === undefined || at < asked.to)
   );
@@ -49,9 +71,11 @@ export function merged(asked, hot, { settlements = [], nextCursor } = {}) {
   ].sort((a, b) => claimedAt(b).localeCompare(claimedAt(a)));
 }
 
-/** The ledger takes one of them. A payer is looked for among the unclaimed here. */
-function hotQuery({ search, payer, sale }) {
-  if (search === undefined && sale === 'unclaimed') return queryOf({ sale });
+/** Of what is not delivered the ledger has a list that it narrows by itself; of the rest it takes one text. */
+function hotQuery({ search, payer, sale, payTo, network, asset, leastAmount }, cursor) {
+  if (search === undefined && sale === 'unclaimed') {
+    return queryOf({ sale, payTo, payer, network, asset, leastAmount, cursor });
+  }
   return queryOf({ search: search ?? payer });
 }
 
@@ -80,9 +104,18 @@ export async function firstPage(ask, asked, hasHistory) {
   ]);
   // What was named by its id or transaction is shown whatever else is asked.
   if (isSearch) return { settlements: hot.settlements };
+  // Without a history the ledger's list goes on by its own pages.
+  const nextCursor = asksHistory ? history.nextCursor : hot.nextCursor;
   return {
     settlements: merged(asked, hot.settlements, history),
-    nextCursor: history.nextCursor,
+    nextCursor,
     problem: history.problem,
   };
+}
+
+/** A page after the first. */
+export async function nextPage(ask, asked, hasHistory, cursor) {
+  if (hasHistory) return historyPage(ask, asked, cursor);
+  const { settlements, nextCursor } = await ask(`settlements?${hotQuery(asked, cursor)}`);
+  return { settlements: settlements.filter((one) => matches(asked, one)), nextCursor };
 }

@@ -214,6 +214,36 @@ function Refusals({ reasons }) {
     </div>`;
 }
 
+const CHANNEL_COLUMNS = [
+  {
+    name: 'Action',
+    cell: ({ action }) => html`<a href=${hrefOf('settlements', { action })}>${action}</a>`,
+  },
+  { name: 'Done', cell: ({ succeeded }) => number(succeeded), isNumber: true },
+  { name: 'Pending', cell: ({ pending }) => number(pending), isNumber: true },
+  { name: 'Refused', cell: ({ refused }) => number(refused), isNumber: true },
+  {
+    name: 'Why refused',
+    cell: ({ reasons }) =>
+      reasons.map(({ reason, count }) => `${reason} (${number(count)})`).join(', '),
+    isLong: true,
+  },
+];
+
+/** Answers about channels of `batch-settlement`. */
+function Channels({ channels = [] }) {
+  if (channels.length === 0) return null;
+  return html`<h2>Channels in 24 hours</h2>
+    <div id="channels" class="scroll">
+      <${Table}
+        label="Answers about channels by action"
+        columns=${CHANNEL_COLUMNS}
+        rows=${channels}
+        keyOf=${({ action }) => action}
+      />
+    </div>`;
+}
+
 const PROCESS_COLUMNS = [
   { name: 'Process', cell: ({ process }) => html`<code>${process}</code>` },
   { name: 'Roles', cell: ({ roles }) => roles.join(', ') },
@@ -242,6 +272,7 @@ export function Overview({ overview }) {
     <${ErrorBox} error=${figures.error} />
     <${Figures} overview=${overview} figures=${figures} />
     <${Refusals} reasons=${settles24h?.reasons} />
+    <${Channels} channels=${settles24h?.channels} />
     <h2>Newest settlements</h2>
     <div class="scroll">
       <${Table}

@@ -8,7 +8,7 @@ import { ErrorBox, Off, State } from '../components/notes.js';
 import { Table } from '../components/table.js';
 import { Time } from '../components/time.js';
 import { ask } from './api.js';
-import { askedOf, firstPage, historyPage } from './listing.js';
+import { askedOf, firstPage, nextPage } from './listing.js';
 import { Pages, usePages } from './paged.js';
 import { go, hrefOf } from './place.js';
 
@@ -23,10 +23,16 @@ const STATES = [
   'foreign',
   'withdrawn',
 ];
+const SCHEMES = ['exact', 'upto', 'batch-settlement'];
+const ACTIONS = ['deposit', 'claim', 'settle', 'refund'];
 const SALES = [
   ['', 'any'],
   ['unclaimed', 'paid, not delivered'],
 ];
+
+/** Goods hang on a payment and on a deposit; no request waits for another action of a channel. */
+export const isUndelivered = ({ paid, sale, payment }) =>
+  paid && sale === 'open' && [undefined, 'deposit'].includes(payment?.action);
 
 /** Of settlements, wherever they are listed. */
 export const settlementColumns = [
@@ -40,10 +46,11 @@ export const settlementColumns = [
   },
   {
     name: 'State',
-    cell: ({ state, reason, sale, paid }) =>
+    cell: ({ state, reason, sale, paid, payment }) =>
       html`<${State} name=${state} />
+        ${payment?.action && html`<div class="quiet">channel: ${payment.action}</div>`}
         ${reason !== undefined && html`<div class="quiet">${reason}</div>`}
-        ${paid && sale === 'open' && html`<div class="quiet">not delivered yet</div>`}`,
+        ${isUndelivered({ paid, sale, payment }) && html`<div class="quiet">not delivered yet</div>`}`,
   },
   {
     name: 'Amount',
@@ -70,7 +77,7 @@ export const settlementColumns = [
   },
 ];
 
-const fieldsFor = ({ networks }) => [
+const fieldsFor = ({ networks, settles24h }, { action }) => [
   {
     name: 'search',
     label: 'Payer, transaction or settlement id',
@@ -83,11 +90,24 @@ const fieldsFor = ({ networks }) => [
   ...(networks.some(({ unclaimed }) => unclaimed !== undefined)
     ? [{ name: 'sale', label: 'Delivery', options: SALES }]
     : []),
+  { name: 'scheme', label: 'Scheme', options: [['', 'any'], ...SCHEMES.map((one) => [one, one])] },
+  // Asked where channels are used.
+  ...((settles24h?.channels ?? []).length > 0 || action !== undefined
+    ? [
+        {
+          name: 'action',
+          label: 'Action of a channel',
+          options: [['', 'any'], ...ACTIONS.map((one) => [one, one])],
+        },
+      ]
+    : []),
   {
     name: 'network',
     label: 'Network',
     options: [['', 'every'], ...networks.map(({ network }) => [network, network])],
   },
+  { name: 'asset', label: 'Token', placeholder: '0x…' },
+  { name: 'leastAmount', label: 'At least (atomic units)' },
   { name: 'from', label: 'From (UTC)', type: 'date' },
   { name: 'to', label: 'Before (UTC)', type: 'date' },
 ];
@@ -99,7 +119,7 @@ export function Settlements({ overview, fields }) {
     const page =
       cursor === undefined
         ? await firstPage(ask, asked, hasHistory)
-        : await historyPage(ask, asked, cursor);
+        : await nextPage(ask, asked, hasHistory, cursor);
     return { rows: page.settlements, next: page.nextCursor, problem: page.problem };
   };
   const pages = usePages(load, FRESH_MS, JSON.stringify(asked));
@@ -124,7 +144,7 @@ export function Settlements({ overview, fields }) {
       : settlementColumns;
   return html`<${Fields}
       label="Which settlements"
-      fields=${fieldsFor(overview)}
+      fields=${fieldsFor(overview, fields)}
       values=${fields}
       onAsk=${(given) => go('settlements', given)}
     />

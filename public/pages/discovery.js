@@ -277,7 +277,7 @@ function Listing({ tokens, networks }) {
       name: 'type',
       label: 'Kind',
       options: [
-        ['', 'requests and tools'],
+        ['', 'any'],
         ['http', 'requests'],
         ['mcp', 'tools (MCP)'],
       ],

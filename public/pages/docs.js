@@ -3,7 +3,7 @@
 import { readable } from '../components/format.js';
 import { useAction } from '../components/action.js';
 import { ask, urlOf } from '../components/ask.js';
-import { Fragment, html, render, useEffect, useState } from '../components/html.js';
+import { html, render, useEffect, useState } from '../components/html.js';
 import { Empty, ErrorBox } from '../components/notes.js';
 import { Table } from '../components/table.js';
 
@@ -36,14 +36,16 @@ function resolve(api, node) {
 
 const schemaName = (schema) => schema?.$ref?.split('/').at(-1);
 
-function examplesOf(content) {
+/** Those beside the schema, else those of the schema. */
+function examplesOf(api, content) {
   const media = content?.['application/json'];
   if (media === undefined) return [];
-  const examples = Object.values(media.examples ?? {});
-  return media.example === undefined ? examples : [...examples, { value: media.example }];
+  const examples = Object.values(media.examples ?? {}).map(({ value }) => value);
+  if (media.example !== undefined) examples.push(media.example);
+  return examples.length > 0 ? examples : (resolve(api, media.schema)?.examples ?? []);
 }
 
-function Bodies({ content }) {
+function Bodies({ api, content }) {
   const media = content?.['application/json'];
   if (media === undefined) return null;
   const name = schemaName(media.schema);
@@ -53,12 +55,7 @@ function Bodies({ content }) {
       Schema <a href=${`#schema-${name}`}><code>${name}</code></a>
     </p>`
   }
-  ${examplesOf(content).map(
-    ({ summary, value }) =>
-      html`<${Fragment}>
-        ${summary !== undefined && html`<p class="quiet">${summary}</p>`}<${Json} value=${value} />
-      <//>`,
-  )}`;
+  ${examplesOf(api, content).map((value) => html`<${Json} value=${value} />`)}`;
 }
 
 const Responses = ({ api, responses }) =>
@@ -71,7 +68,7 @@ const Responses = ({ api, responses }) =>
         names.length > 0 &&
         html`<${Prose} text=${`Headers: ${names.map((name) => `\`${name}\``).join(', ')}`} />`
       }
-      <${Bodies} content=${content} />
+      <${Bodies} api=${api} content=${content} />
     </details>`;
   });
 
@@ -211,14 +208,14 @@ function Details({ api, operation }) {
     ${
       body !== undefined &&
       html`<h3>Body</h3>
-        <${Bodies} content=${body.content} />`
+        <${Bodies} api=${api} content=${body.content} />`
     }
     <h3>Answers</h3>
     <${Responses} api=${api} responses=${about.responses} />
     <${Try}
       operation=${operation}
       parameters=${parameters}
-      example=${examplesOf(body?.content)[0]?.value}
+      example=${examplesOf(api, body?.content)[0]}
     />`;
 }
 
@@ -241,7 +238,7 @@ function Operation({ api, operation, target }) {
     <summary>
       <span class=${`mono method ${method}`}>${method.toUpperCase()}</span>
       <span class="mono path">${path}</span>
-      <span class="quiet">${meaningOf(about)}</span>
+      <span class="quiet">${about.summary}</span>
     </summary>
     ${isOpen && html`<${Details} api=${api} operation=${operation} />`}
   </details>`;
@@ -264,10 +261,6 @@ function Schema({ name, schema, target }) {
   </details>`;
 }
 
-/** What a summary says beside the version or the form of a path. */
-const meaningOf = ({ summary = '' }) =>
-  summary.replace(/ \((?:V\d|by the payload.s own version)\)$/, '');
-
 /** Operations, each with the other paths and methods of the same: aliases say nothing new. */
 function operationsOf({ paths }) {
   const all = Object.entries(paths).flatMap(([path, item]) =>
@@ -282,7 +275,7 @@ function operationsOf({ paths }) {
   for (const one of all) {
     const isSame =
       /^The same\b(?! by a link)/.test(one.about.summary ?? '') && before !== undefined;
-    const key = isSame ? before : `${one.about.tags[0]} ${meaningOf(one.about)}`;
+    const key = isSame ? before : `${one.about.tags[0]} ${one.about.summary ?? ''}`;
     groups.set(key, [...(groups.get(key) ?? []), one]);
     before = key;
   }

@@ -216,7 +216,8 @@ function Page() {
       <a href="#">All owners</a>
     </header>
     <p class="quiet">
-      This hub is public: everybody may read what is here. Names, kinds and contents are unchecked.
+      This hub is public: everybody may read what is here. Names, kinds and contents are
+      unchecked.${' '}
       <a href=${urlOf('hub')}>Upload your own</a>
     </p>
     ${
@@ -226,7 +227,7 @@ function Page() {
         <button type="submit">Try again</button>
       </form>`
     }
-    <p id="place">
+    <p id="place" class="long">
       ${owner !== '' && html`Owner <${Place} to=${{ owner }}>${owner}<//>`}
       ${owner !== '' && what !== undefined && `, ${what} ${which}`}
     </p>

@@ -497,7 +497,9 @@ function Owner({ client, first, tokens, leave }) {
     <${Outcome} of=${action} />
     <div id="files">
       <p>
-        <span id="owner"><${Address} value=${client.owner} /></span>:${' '}
+        <span id="owner"><${Address} value=${client.owner} /></span>
+      </p>
+      <p>
         <span id="count">
           ${`${plural(list.found.length, 'file')}${hasMore ? ' and more' : ''}, ${size(bytes)}.`}
         </span>
@@ -565,8 +567,9 @@ function Entry({ action, onClient }) {
     ${
       browserWallet === undefined
         ? html`<p id="missing" class="notice">
-            This browser has no wallet: open the page in one that has. A program signs the same
-            requests: <a href=${urlOf('docs')}>API</a>, “File hub”.
+            This browser has no wallet: open the page in one that has, or in the browser of your
+            wallet app. A program signs the same requests: <a href=${urlOf('docs')}>API</a>, “File
+            hub”.
           </p>`
         : html`<div class="buttons">
             <${ActionButton}

@@ -151,7 +151,11 @@ export function Signing({ send, challenge, submit, action, canMake = false, chil
     ${
       rules !== undefined &&
       html`<h2>What it may do</h2>
-        <p id="rules" class="message">${lines(rules)}</p>`
+        <p id="rules" class="message">${lines(rules)}</p>
+        ${
+          rules.includes('Payees: anybody') &&
+          html`<p class="notice warn">It may pay anybody, within these limits.</p>`
+        }`
     }
     <h2>What you sign</h2>
     <p>

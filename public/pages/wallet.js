@@ -123,7 +123,7 @@ function Waiting({ asks, action, refresh }) {
         name: '',
         cell: ({ ask: id }) =>
           html`<span class="buttons">
-            <a class="button" href=${urlOf('wallet/ask', { id })}>Review and approve</a>
+            <a class="button primary" href=${urlOf('wallet/ask', { id })}>Review and approve</a>
             <${ActionButton} of=${action} work=${deny(id)} name="Deny" kind="danger" />
           </span>`,
       },
@@ -385,7 +385,9 @@ function Standing({ facts, policy, action, me, refresh }) {
         id="owner"
         class="long"
         >${facts.owner}</code
-      >:${' '}
+      >
+    </p>
+    <p>
       <span id="state"
         ><${State}
           name=${active ? 'open to its agents' : 'stopped'}

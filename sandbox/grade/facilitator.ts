@@ -8,7 +8,8 @@ import {
   type SimulatedOutcome,
 } from '../../src/facilitator/simulation/outcomes.js';
 import { SimulatedSettles } from '../../src/facilitator/simulation/simulated-settles.js';
-import { markSimulated } from '../../src/facilitator/simulation/simulation-request.js';
+import { SIMULATED } from '../../src/facilitator/simulation/simulation-request.js';
+import { setHeaders } from '../../src/platform/http/answer.js';
 import { sendJson } from '../../src/platform/http/json.js';
 import {
   caip2Of,
@@ -124,7 +125,7 @@ export class GradeFacilitator {
     const url = new URL(request.url ?? '/', 'http://facilitator');
     const [, version, what, id] = PATH.exec(url.pathname) ?? [];
     this.#asked += 1;
-    markSimulated(response);
+    setHeaders(response, SIMULATED);
     const versions =
       version === undefined ? ([1, 2] as const) : ([Number(version[1]) as 1 | 2] as const);
     if (request.method === 'GET' && what === 'supported') {

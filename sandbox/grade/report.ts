@@ -29,11 +29,11 @@ export function junitOf(url: string, played: readonly Played[]): string {
   const cases = played.map(({ name, faults, seconds: took }) => {
     const open = `    <testcase classname="x402" name="${escaped(name)}" time="${took.toFixed(3)}"`;
     if (faults.length === 0) return `${open}/>`;
-    const told = faults.map(
+    const reported = faults.map(
       ({ fault, seen }) =>
         `      <failure type="${fault}" message="${escaped(FAULTS[fault].what)}">${escaped(`${seen}. ${FAULTS[fault].fix}`)}</failure>`,
     );
-    return [`${open}>`, ...told, '    </testcase>'].join('\n');
+    return [`${open}>`, ...reported, '    </testcase>'].join('\n');
   });
   const counts = `tests="${played.length}" failures="${failures}" errors="0" time="${seconds}"`;
   return [

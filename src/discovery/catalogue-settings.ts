@@ -3,16 +3,16 @@ import { AppConfig } from '../platform/config/app-config.js';
 import { listingRulesOf } from '../platform/config/listing-rules.js';
 import type { ListingRules } from '../protocol/listing/check-terms.js';
 
-/** What this deployment lists, and for how long. */
+/** The catalogue's rules for entries, and how long they are kept. */
 @Injectable()
 export class CatalogueSettings implements ListingRules {
   readonly allow: ListingRules['allow'];
   readonly isKnownAsset: ListingRules['isKnownAsset'];
-  /** After this time without a payment an entry is not shown any more, ms. */
+  /** An entry without a payment for this long is hidden, ms. */
   readonly expiryMs: number;
-  /** Entries of one payee on one chain. */
+  /** Limit of entries of one payee on one chain. */
   readonly entriesPerPayee: number = 500;
-  /** As others reach the catalogue; without it no statements of payees are taken. */
+  /** The public URL of the catalogue; without it no statements of payees are accepted. */
   readonly url: string | undefined;
 
   constructor(config: AppConfig) {

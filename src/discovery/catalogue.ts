@@ -4,7 +4,7 @@ import type { RefusalCode } from './codes.js';
 import type { Declared } from './declared.js';
 import type { Quality } from './quality/quality.js';
 
-/** A payment that was made, as the history has it. */
+/** A payment from the history. */
 export interface Paid {
   readonly chainId: number;
   readonly payTo: Address;
@@ -13,16 +13,16 @@ export interface Paid {
   readonly asset: Address;
   /** The signed amount, atomic units. */
   readonly amount: bigint;
-  /** Whether anything was paid at all. */
+  /** Whether nothing was paid. */
   readonly isWorthless: boolean;
   readonly claimedAt: Date;
   readonly paidAt: Date;
 }
 
-/** What became of a claim, as far as the history knows: nothing yet, nothing ever, or a payment. */
+/** The outcome of a claim in the history: not known yet, never a payment, or a payment. */
 export type ClaimOutcome = 'waiting' | 'over' | Paid;
 
-/** A payment, and what was declared with it. */
+/** A payment with its declaration. */
 export interface CatalogueUpdate {
   readonly paid: Paid;
   readonly declared: Declared;
@@ -40,12 +40,12 @@ export interface UpdateResult {
  * @throws ArchiveError from every method.
  */
 export interface CatalogueWriter {
-  /** @returns those the history knows. */
+  /** @returns the claims that the history has. */
   outcomes(chainId: number, ids: readonly string[]): Promise<ReadonlyMap<string, ClaimOutcome>>;
 
   update(updates: readonly CatalogueUpdate[]): Promise<UpdateResult>;
 
-  /** Drops what was not paid for since. */
+  /** Deletes entries without a payment since. */
   forget(before: Date): Promise<void>;
 }
 
@@ -65,14 +65,14 @@ export interface CatalogueEntry {
   readonly offers: readonly CatalogueOffer[];
   readonly firstPaidAt: Date;
   readonly lastPaidAt: Date;
-  /** Others that were paid for the same place, of whom one at most sells there. */
+  /** The number of other payees that were paid for the same resource; at most one of them sells it. */
   readonly otherPayees: number;
-  /** `undefined` until it was rated. */
+  /** `undefined` until the first rating. */
   readonly quality: Quality | undefined;
   readonly position: EntryPosition;
 }
 
-/** A position in the list, from which the next page goes on. */
+/** A position in the list, at which the next page begins. */
 export interface EntryPosition {
   /** In thousandths. */
   readonly score: number;
@@ -80,7 +80,7 @@ export interface EntryPosition {
   readonly id: string;
 }
 
-/** Which entries are asked for. */
+/** The filter of a query. */
 export interface CatalogueFilter {
   readonly type?: ListingType | undefined;
   readonly payTo?: Address | undefined;
@@ -90,20 +90,20 @@ export interface CatalogueFilter {
   /** Atomic units. */
   readonly maxAmount?: bigint | undefined;
   readonly x402Version?: 1 | undefined;
-  /** Entries that were not paid for since are not shown. */
+  /** Entries without a payment since are hidden. */
   readonly since: Date;
 }
 
-/** Where a page begins: after so many, or after an entry. */
+/** Where a page begins: at an offset, or after an entry. */
 export type PageStart = { readonly offset: number } | { readonly after: EntryPosition };
 
 export interface FoundEntries {
   readonly entries: readonly CatalogueEntry[];
-  /** Whether words that are not spelled alike were looked for too. */
+  /** Whether words with a similar spelling were searched too. */
   readonly method: 'text' | 'text+trigram';
 }
 
-/** The state of a listing, shown or not. */
+/** The state of a listing, visible or not. */
 export interface ListingState {
   readonly chainId: number;
   readonly payTo: Address;
@@ -111,22 +111,22 @@ export interface ListingState {
   readonly call: string | undefined;
   readonly code: 'listed' | 'expired' | RefusalCode;
   readonly path: string | undefined;
-  /** When it was paid last, or refused. */
+  /** The time of the last payment or refusal. */
   readonly at: Date;
 }
 
-/** {@link CatalogueReader}; missing where there is no catalogue. */
+/** {@link CatalogueReader}; missing without a catalogue. */
 export const CatalogueReader = Symbol('CatalogueReader');
 
 /** @throws ArchiveError from every method. */
 export interface CatalogueReader {
-  /** Those of the highest score come first, and of equal ones those paid last. */
+  /** Highest score first; of equal scores the latest payment first. */
   page(filter: CatalogueFilter, start: PageStart, most: number): Promise<readonly CatalogueEntry[]>;
 
-  /** Up to a thousand; more are not counted. */
+  /** Counts up to a thousand. */
   count(filter: CatalogueFilter): Promise<number>;
 
-  /** Those that fit best come first. `unreadable`: the text has no words, or more signs than can be read. */
+  /** Best match first. `unreadable`: the text has no words, or too many special characters. */
   search(
     filter: CatalogueFilter,
     text: string,

@@ -1,21 +1,21 @@
 import type { Listing } from '../protocol/listing/listing.js';
 import type { RefusalCode } from './codes.js';
 
-/** What a request declared, as it waits for the outcome of its payment. */
+/** The declaration of a request, which waits for the outcome of its payment. */
 export type Declared = { readonly listing: Listing } | Refusal;
 
-/** Why something that was declared is not listed. */
+/** Why a declared resource is not listed. */
 export interface Refusal {
   readonly code: RefusalCode;
-  /** Of the field that is wrong, where one is. */
+  /** The path of the malformed field, if there is one. */
   readonly path?: string;
-  /** Where it could be read. */
+  /** The resource URL, where it could be read. */
   readonly resource?: string;
-  /** Whether the resource stands for many URLs. */
+  /** Whether the resource is a template for many URLs. */
   readonly isTemplate?: boolean;
 }
 
-/** The process that reads it is of the same deployment, which is no promise for what it reads. */
+/** The text comes from the same deployment, but is validated nevertheless. */
 export function readDeclared(text: string): Declared | undefined {
   try {
     const value = JSON.parse(text) as Partial<Record<'listing' | 'code', unknown>>;

@@ -1,19 +1,12 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import { AppConfig } from '../platform/config/app-config.js';
-import { sendPage } from '../platform/http/page.js';
+import { Controller, Get, UseInterceptors } from '@nestjs/common';
+import { type PageContent, PageInterceptor } from '../platform/http/page.js';
 
-/** The catalogue, for people. The page holds nothing; what it shows it asks for. */
+/** The page of the catalogue for people. It holds no data and calls the API for what it shows. */
 @Controller('discovery')
+@UseInterceptors(PageInterceptor)
 export class DiscoveryPageController {
-  constructor(private readonly config: AppConfig) {}
-
   @Get()
-  page(@Req() request: Request, @Res() response: Response): void {
-    sendPage(response, request, {
-      config: this.config,
-      title: 'Marketplace',
-      script: 'discovery.js',
-    });
+  page(): PageContent {
+    return { title: 'Marketplace', script: 'discovery.js' };
   }
 }

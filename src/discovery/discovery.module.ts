@@ -13,8 +13,8 @@ import { Discovery } from './asking/discovery.js';
 import { CatalogueReader } from './catalogue.js';
 import { CatalogueSettings } from './catalogue-settings.js';
 import { DiscoveryPageController } from './discovery-page.controller.js';
-import { DeclaredListings } from './learning/declared-listings.js';
-import { KnownRefusals } from './learning/known-refusals.js';
+import { DeclaredListings } from './indexing/declared-listings.js';
+import { KnownRefusals } from './indexing/known-refusals.js';
 import { PayeeSignatures } from './owned/payee-signatures.js';
 import { Statements, StatementStore } from './owned/statements.js';
 import { CatalogueDatabase } from './postgres/catalogue-database.js';
@@ -22,7 +22,7 @@ import { PostgresCatalogueReader } from './postgres/postgres-catalogue-reader.js
 import { PostgresRefusals } from './postgres/postgres-refusals.js';
 import { PostgresStatements } from './postgres/postgres-statements.js';
 
-/** Where there is a catalogue. */
+/** The providers of a deployment with a catalogue. */
 const CATALOGUE: readonly Provider[] = [
   { provide: CatalogueDatabase, useExisting: tablesOf('catalogue') },
   { provide: CatalogueReader, useClass: PostgresCatalogueReader },
@@ -31,7 +31,7 @@ const CATALOGUE: readonly Provider[] = [
   KnownRefusals,
 ];
 
-/** The catalogue as it is asked, in processes with the role api; it is written by the `LearningModule`. */
+/** The catalogue's queries, in processes with the role api; the `IndexingModule` writes the catalogue. */
 @Module({})
 export class DiscoveryModule {
   static forRoot({ history }: AppConfig): DynamicModule {

@@ -19,8 +19,9 @@ import type { PublishedStatus } from '../settlement/ledger/queries/lane-queries.
 import type { LaneQueries } from '../settlement/ledger/queries/lane-queries.js';
 import { NO_ARCHIVE } from '../settlement/ledger/settlement-archive.js';
 import { BLANK_RECORD, type Look } from '../settlement/ledger/settlement-store.js';
+import type { SupportedBody } from './dto/supported.response.js';
 import { ArchivedPayments } from './status/archived-payments.js';
-import { type SupportedBody, SupportedService } from './supported.service.js';
+import { SupportedService } from './supported.service.js';
 import { LaneSenders } from './verify/lane-senders.js';
 import { PaymentVerifier, type Verification } from './verify/payment-verifier.js';
 import { VerifyService } from './verify/verify.service.js';
@@ -76,13 +77,13 @@ describe('another scheme', () => {
       };
       return { verify, asked };
     };
-    const short = (judgement: Verification): string =>
-      judgement.isValid ? 'valid' : judgement.reason;
+    const short = (verification: Verification): string =>
+      verification.isValid ? 'valid' : verification.reason;
 
     it('from the only account that may send it, whatever other lanes there are', async () => {
       const others: Address[] = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`];
-      const judgement = await verifierOf([...others, COLLECTOR]).verify(aNotePayment());
-      expect(judgement).toMatchObject({ isValid: true, authorization: aNoteAuthorization });
+      const verification = await verifierOf([...others, COLLECTOR]).verify(aNotePayment());
+      expect(verification).toMatchObject({ isValid: true, authorization: aNoteAuthorization });
       expect(short(await verifierOf(others).verify(aNotePayment()))).toBe('unauthorized');
     });
 

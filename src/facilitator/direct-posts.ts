@@ -17,7 +17,7 @@ const CONTROLLERS: Readonly<Record<string, Type<FacilitatorController>>> = {
 const FILTERS = { verify: VerifyErrorFilter, settle: SettleErrorFilter };
 
 /**
- * Verify and settle at each of their paths, for a server that answers them without the framework.
+ * The handlers of verify and settle at each of their paths, for a server that answers them without the framework.
  *
  * @param policy - `undefined` where there are neither API keys nor limits.
  */
@@ -32,7 +32,7 @@ export function directPosts(
       const errors = app.get<VerifyErrorFilter | SettleErrorFilter>(FILTERS[name]);
       const answer: DirectPost['answer'] = (request, response) =>
         controller[name](request, response);
-      // The route says what it asks of callers in one place, its decorators.
+      // The decorators of the route are the one place that holds its access rules.
       const handler = Reflect.get(controller, name) as () => unknown;
       const rule = ruleOf(app.get(Reflector), type, handler);
       posts.set(`${prefix}/${name}`, {

@@ -5,33 +5,42 @@ import {
   Body,
   Get,
   HttpCode,
+  HttpStatus,
   Injectable,
-  MethodNotAllowedException,
-  NotFoundException,
   Post,
   Req,
   Res,
   UseFilters,
 } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { callerOf, RateLimited, RequireScope } from '../platform/http/access.js';
+import { Answer, HttpRefusal, setHeaders } from '../platform/http/answer.js';
 import { arrivalOf } from '../platform/http/arrival.js';
 import { ClientAddresses } from '../platform/http/client-address.js';
+import { invalidRequest } from '../platform/http/coded-error.js';
 import { sendJson } from '../platform/http/json.js';
 import { JsonBodyReader } from '../platform/http/request-body.js';
 import { NO_SUCH_SETTLEMENT } from '../platform/http/settlement-id.pipe.js';
 import { FacilitatorService, type SettleTerms, type Versions } from './facilitator.service.js';
+import {
+  DescribesAccepts,
+  DescribesSettle,
+  DescribesSettleQuery,
+  DescribesSupported,
+  DescribesVerify,
+  DescribesVerifyQuery,
+} from './openapi/facilitator.openapi.js';
 import { finalityOf, idempotencyKeyOf, wantsAsync } from './settle-request.js';
 import { connectionOf, sendSettleAnswer } from './settle-response.js';
-import { markSimulated, simulationAsked } from './simulation/simulation-request.js';
+import { SIMULATED, simulationAsked } from './simulation/simulation-request.js';
 import { PAYMENT_QUERY_USAGE, readPaymentQuery } from './status/payment-query.js';
 import { SettlementLookUp } from './status/settlement-look-up.js';
 import { SupportedService } from './supported.service.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
 
 /**
- * The facilitator's interface, the same at every path it is served at. Subclasses name the path and
- * the protocol versions it answers.
+ * The interface of the facilitator, the same at every path it is served at. Subclasses name the path and the protocol
+ * versions.
  */
 @Injectable()
 export abstract class FacilitatorController {
@@ -46,6 +55,7 @@ export abstract class FacilitatorController {
   ) {}
 
   @Post('verify')
+  @DescribesVerify()
   @HttpCode(200)
   @UseFilters(VerifyErrorFilter)
   @RequireScope('verify')
@@ -57,6 +67,7 @@ export abstract class FacilitatorController {
   }
 
   @Post('settle')
+  @DescribesSettle()
   @UseFilters(SettleErrorFilter)
   @RequireScope('settle')
   @RateLimited('settle')
@@ -71,7 +82,7 @@ export abstract class FacilitatorController {
       arrivedAt: arrivalOf(request),
       connection: connectionOf(response),
     };
-    if (asked !== undefined) markSimulated(response);
+    if (asked !== undefined) setHeaders(response, SIMULATED);
     const answer = await (asked === undefined
       ? this.facilitator.settle(body, this.versions, terms)
       : this.facilitator.simulate(body, this.versions, terms, asked));
@@ -80,72 +91,74 @@ export abstract class FacilitatorController {
   }
 
   @Get('verify')
+  @DescribesVerifyQuery()
   @UseFilters(VerifyErrorFilter)
   @RequireScope('verify')
   @RateLimited('verify')
-  async verifyQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
+  async verifyQuery(@Req() request: Request): Promise<object> {
     const query = readPaymentQuery(request.query);
-    if (query === 'none') {
-      sendJson(response, 200, describeEndpoint(request.path, 'verify'));
-      return;
-    }
+    if (query === 'none') return describeEndpoint(request.path, 'verify');
     if (query === 'malformed') throw new BadRequestException(PAYMENT_QUERY_USAGE);
     const key = { value: undefined, caller: callerOf(request) };
-    sendJson(response, 200, await this.facilitator.verify(query, this.versions, key));
+    return this.facilitator.verify(query, this.versions, key);
   }
 
   /** Looks up; a GET never moves money. */
   @Get('settle')
+  @DescribesSettleQuery()
   @UseFilters(SettleErrorFilter)
   @RateLimited('lookup')
-  async settleQuery(@Req() request: Request, @Res() response: Response): Promise<void> {
+  async settleQuery(@Req() request: Request): Promise<object> {
     const query = readPaymentQuery(request.query);
-    if (query === 'none') {
-      sendJson(response, 200, describeEndpoint(request.path, 'settle'));
-      return;
-    }
+    if (query === 'none') return describeEndpoint(request.path, 'settle');
     if (query === 'malformed') throw new BadRequestException(PAYMENT_QUERY_USAGE);
     const asked = simulationAsked(request);
     const status = await this.settlements.byPayment(query, this.versions, asked);
-    if (asked !== undefined) markSimulated(response);
-    if (status === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
-    sendJson(response, 200, status);
+    const headers = asked === undefined ? {} : SIMULATED;
+    if (status === undefined) throw new HttpRefusal(NO_SUCH_SETTLEMENT, 404, headers);
+    return new Answer(status, headers);
   }
 
   @Get('supported')
+  @DescribesSupported()
   supported(): ReturnType<SupportedService['supported']> {
     return this.supportedKinds.supported(this.versions);
   }
 
-  /** What sellers of some middlewares ask for each 402; it moves nothing. */
+  /** Some seller middlewares post here before each 402. The call moves no money. */
   @Post('accepts')
+  @DescribesAccepts()
   @HttpCode(200)
   @RateLimited('lookup')
   async accepts(@Body() body: unknown): Promise<object> {
     const read = await this.supportedKinds.accepts(body, this.versions);
-    if (!read.ok) throw new BadRequestException(read.problem);
-    return read.accepts;
+    if (read.ok) return read.accepts;
+    const { path, expected } = read.place;
+    throw invalidRequest(`${path}: expected ${expected}.`, read.place);
   }
 
   @All('verify')
   @UseFilters(VerifyErrorFilter)
-  wrongVerifyMethod(@Res() response: Response): never {
-    return refuseMethod(response);
+  wrongVerifyMethod(): never {
+    return refuseMethod();
   }
 
   @All('settle')
   @UseFilters(SettleErrorFilter)
-  wrongSettleMethod(@Res() response: Response): never {
-    return refuseMethod(response);
+  wrongSettleMethod(): never {
+    return refuseMethod();
   }
 }
 
-function refuseMethod(response: Response): never {
-  response.setHeader('Allow', 'GET, POST, OPTIONS');
-  throw new MethodNotAllowedException('GET or POST is expected here.');
+function refuseMethod(): never {
+  const message = 'This path accepts only GET and POST.';
+  throw new HttpRefusal(message, HttpStatus.METHOD_NOT_ALLOWED, { Allow: 'GET, POST, OPTIONS' });
 }
 
-/** What a GET without a query says of an endpoint that takes POST; the fields are those of x402-rs. */
+/**
+ * The answer to a GET without a query, of an endpoint that takes POST; the fields are those of
+ * x402-rs.
+ */
 function describeEndpoint(
   path: string,
   what: 'verify' | 'settle',

@@ -1,7 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ChainModule } from '../platform/chain/chain.module.js';
 import type { AppConfig } from '../platform/config/app-config.js';
-import { ClientAddresses } from '../platform/http/client-address.js';
 import { HttpModule } from '../platform/http/http.module.js';
 import { LedgerModule } from '../settlement/ledger/ledger.module.js';
 import { AssetsModule } from './assets/assets.module.js';
@@ -48,12 +47,11 @@ export class FacilitatorModule {
         SettlementLookUp,
         VerifyErrorFilter,
         SettleErrorFilter,
-        { provide: ClientAddresses, useValue: new ClientAddresses(config.trustProxy) },
         StatusService,
         SettlementWaits,
         WarmUp,
       ],
-      exports: [FacilitatorService],
+      exports: [FacilitatorService, StatusService],
     };
   }
 }

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { FacilitatorController } from './facilitator.controller.js';
 import type { Versions } from './facilitator.service.js';
 
-/** Both versions, by the payload's own `x402Version`: for clients that are given the bare URL. */
+/** Serves both versions, by the payload's `x402Version`, for clients that were given the URL without a version. */
 @Controller()
 export class FacilitatorRootController extends FacilitatorController {
   protected readonly versions: Versions = [1, 2];

@@ -1,16 +1,18 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { BadRequestException } from '@nestjs/common';
 import type { PinoLogger } from 'nestjs-pino';
 import type { Hex } from 'viem';
 import {
   anEip3009Payment,
+  PAYEE,
   PAYER,
   type Sent,
   STRANGER,
+  TOKEN,
 } from '../../test/builders/protocol/schemes/exact/exact-payment.js';
 import { aSettlementView } from '../../test/builders/settlement/model/settlement-view.js';
 import type { ChainRegistry } from '../platform/chain/chain-registry.js';
 import type { AppConfig } from '../platform/config/app-config.js';
+import { StatedProblem } from '../platform/http/stated-problem.js';
 import type { JsonObject } from '../protocol/payment/wire-values.js';
 import type { ClaimRef } from '../settlement/ledger/settlement-store.js';
 import type { CarriedExtension, ExtendedRequest } from '../settlement/settle-extension.js';
@@ -158,7 +160,7 @@ describe('the facilitator', () => {
       [{ paymentPayload: {} }],
       [{ paymentPayload: [], paymentRequirements: {} }],
     ])('takes %j for no request', async (body) => {
-      await expect(service.verify(body, [2], NO_KEY)).rejects.toThrow(BadRequestException);
+      await expect(service.verify(body, [2], NO_KEY)).rejects.toThrow(StatedProblem);
       expect(observed).toEqual([]);
     });
   });
@@ -279,6 +281,31 @@ describe('the facilitator', () => {
       expect((await labelOf(undefined, to))?.labelTag).not.toBe(own?.labelTag);
       await settle();
       expect(requests.at(-1)?.labelTag).toBe('');
+    });
+
+    it('is none of what anybody may ask for: a stranger could use up the keys of a receiver', async () => {
+      const offer = {
+        scheme: 'batch-settlement',
+        network: 'eip155:56',
+        amount: '0',
+        asset: TOKEN,
+        payTo: PAYEE,
+        maxTimeoutSeconds: 60,
+        extra: {},
+      };
+      const payload = { type: 'settle', receiver: PAYEE, token: TOKEN };
+      const payout = {
+        x402Version: 2,
+        paymentPayload: { x402Version: 2, accepted: offer, payload },
+        paymentRequirements: offer,
+      };
+      const tagOfPayout = async (caller?: string) => {
+        const idempotencyKey = { value: 'order-1', caller };
+        await service.settle(payout, [2], terms({ idempotencyKey }));
+        return requests.at(-1)?.keyTag;
+      };
+      expect([await tagOfPayout(), requests.length]).toEqual(['', 1]);
+      expect(await tagOfPayout('seller')).toBe(await tagOf('order-1', 'seller'));
     });
 
     it('is the same for verify and settle, and nothing without a key', async () => {

@@ -1,7 +1,8 @@
-import { BadRequestException, Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
+import { StatedProblem } from '../platform/http/stated-problem.js';
 import { addressGroup } from '../platform/rate-limit/address-group.js';
 import {
   explain,
@@ -21,7 +22,7 @@ import type { Payment, Purpose } from '../protocol/payment/payment.js';
 import { type JsonObject, readAddress } from '../protocol/payment/wire-values.js';
 import { type Reason, REASONS } from '../protocol/reasons.js';
 import type { ReasonFacts } from '../protocol/reasons/reason-facts.js';
-import { isSchemeName } from '../protocol/schemes/registry.js';
+import { channelActionOf, isSchemeName, rulesOf } from '../protocol/schemes/registry.js';
 import { credentialsOf } from '../settlement/ledger/requester.js';
 import type { Finality } from '../settlement/model/settlement.js';
 import {
@@ -30,6 +31,7 @@ import {
   type SettleExtension,
 } from '../settlement/settle-extension.js';
 import { envelopeFinding } from './dto/malformed.js';
+import type { VerifyBody } from './dto/verify.response.js';
 import { PaymentObserver, type RequestSubject, type SettleResult } from './payment-observer.js';
 import { type ReadRequest, refusalOf, type Refused } from './refusal.js';
 import type { Connection } from './settle/requester-wait.js';
@@ -43,28 +45,17 @@ import { VerifyService } from './verify/verify.service.js';
 
 export type Versions = readonly (1 | 2)[];
 
-/** The body of a verify answer (x402 V2 specification §5.4.2). */
-interface VerifyBody {
-  readonly isValid: boolean;
-  readonly invalidReason?: Reason;
-  readonly invalidMessage?: string;
-  readonly payer?: string;
-  /** The scheme's own fields of a valid verify answer. */
-  readonly extra?: JsonObject;
-  readonly extensions?: Refused['extensions'];
-}
-
-/** An `Idempotency-Key` and who sent it. */
+/** An `Idempotency-Key` and its sender. */
 export interface ScopedKey {
   readonly value: string | undefined;
   /** Id of the API key, where there is one. */
   readonly caller: string | undefined;
 }
 
-/** The terms of a settle request in its headers. */
+/** The terms of a settle request from its headers. */
 export interface SettleTerms {
   readonly idempotencyKey: ScopedKey;
-  /** The client's address, as `TRUST_PROXY` lets it be known. */
+  /** The client's address, as far as `TRUST_PROXY` trusts the proxies. */
   readonly address: string | undefined;
   readonly isAsync: boolean;
   readonly finality: Finality;
@@ -76,11 +67,11 @@ export interface SettleTerms {
 interface Found {
   /** See {@link PaidBy}. */
   readonly paidBy?: PaidBy;
-  /** A sentence. */
+  /** One sentence for people. */
   readonly cause?: string;
 }
 
-/** From request bodies to answers, for every version alike. */
+/** Turns request bodies into answers, for all versions. */
 @Injectable()
 export class FacilitatorService {
   constructor(
@@ -94,7 +85,7 @@ export class FacilitatorService {
     private readonly simulated: SimulatedSettles,
   ) {}
 
-  /** @throws BadRequestException when the body is not an envelope. */
+  /** @throws StatedProblem when the body is not an envelope. */
   async verify(body: unknown, versions: Versions, idempotencyKey: ScopedKey): Promise<VerifyBody> {
     const begun = performance.now();
     const { request, subject } = this.#read(body, versions, 'verify');
@@ -112,7 +103,7 @@ export class FacilitatorService {
     return { isValid: false, invalidReason: reason, invalidMessage: message, ...payer, extensions };
   }
 
-  /** Why a payment would not be settled; without a reason where it would. */
+  /** Why a payment would not be settled; without a reason if it would be settled. */
   async #reasonAgainst(
     parsed: ParsedPayment,
     idempotencyKey: ScopedKey,
@@ -131,8 +122,8 @@ export class FacilitatorService {
   }
 
   /**
-   * @returns `undefined` when the client hung up.
-   * @throws BadRequestException when the body is not an envelope.
+   * @returns `undefined` when the client closed the connection.
+   * @throws StatedProblem when the body is not an envelope.
    */
   async settle(
     body: unknown,
@@ -153,10 +144,10 @@ export class FacilitatorService {
   }
 
   /**
-   * The same as a simulation: no ledger, lane or archive takes part.
+   * The same as a simulation, without ledger, lane or archive.
    *
    * @returns `undefined` where the connection is to be closed without an answer.
-   * @throws BadRequestException, SimulationRefused, RedisUnavailableError
+   * @throws StatedProblem, SimulationRefused, RedisUnavailableError
    */
   async simulate(
     body: unknown,
@@ -225,7 +216,7 @@ export class FacilitatorService {
     return this.config.settleFinality;
   }
 
-  /** The reason is the answer: an error in the diagnosis must not take it away. */
+  /** The reason is the answer, so an error in the diagnosis must not remove it. */
   #refusal(reason: Reason, request: ReadRequest, { paidBy, cause }: Found): Refused {
     try {
       if (paidBy !== undefined) {
@@ -252,10 +243,10 @@ export class FacilitatorService {
   ): { readonly request: ReadRequest; readonly subject: RequestSubject } {
     const envelope = readEnvelope(body);
     if (envelope === undefined) {
-      const { message } = explain('invalid_payload', envelopeFinding(body));
-      throw new BadRequestException(message);
+      const { message, diagnosis } = explain('invalid_payload', envelopeFinding(body));
+      throw new StatedProblem(400, 'invalid_payload', message, diagnosis);
     }
-    // A chain whose endpoints fail now is still served: the payment is not at fault.
+    // A chain with failing endpoints is still served: the payment is not at fault.
     const isServed = (chainId: number): boolean => this.chains.get(chainId) !== undefined;
     const parsed = parsePayment(envelope, versions, isServed, purpose);
     const subject = subjectOf(envelope, parsed, isServed);
@@ -271,7 +262,7 @@ function resultOf(answer: SettleAnswer | undefined): SettleResult {
   return status === 202 ? 'accepted' : 'failure';
 }
 
-/** Whatever becomes of the rest, the answer about the payment stays as it is. */
+/** A failing extension must not change the answer about the payment. */
 function withExtension(answer: SettleAnswer, carried: CarriedExtension | undefined): SettleAnswer {
   const result = resultOf(answer);
   if (carried === undefined || result === 'hung_up') return answer;
@@ -279,7 +270,7 @@ function withExtension(answer: SettleAnswer, carried: CarriedExtension | undefin
   return { ...answer, extensionResponses: carried.responseTo({ result, settlementId }) };
 }
 
-/** For a log line about a failure, which may be that the payment cannot be named. */
+/** For a log line about a failure, where the payment may have no id. */
 function idOf(payment: Payment): string | undefined {
   try {
     return identityOf(payment)?.authorizationId;
@@ -289,18 +280,20 @@ function idOf(payment: Payment): string | undefined {
 }
 
 /**
- * A seller with an API key may have many payees: its order numbers are unique across all of them. Without a key, only
- * the holder of the payer's key can present its payments: a stranger cannot occupy a seller's order numbers.
+ * A seller with an API key may have many payees, and its order numbers are unique across them. Without a key, only the
+ * holder of the payer's key can present its payments, so a stranger cannot occupy a seller's order numbers. An action that
+ * succeeds for each request has no such holder: anybody can ask for it, with any number of keys.
  */
 function tagOfKey({ value, caller }: ScopedKey, payment: Payment): string {
-  return keyTagOf(value, scopeOf(caller, payment));
+  const isOfAnybody = caller === undefined && rulesOf(payment.claim).isRepeatable === true;
+  return isOfAnybody ? '' : keyTagOf(value, scopeOf(caller, payment));
 }
 
 function scopeOf(caller: string | undefined, { requirements, claim }: Payment): readonly string[] {
   return keyScope(caller, { payTo: requirements.payTo, payer: claim.from ?? '' });
 }
 
-/** Clients of V1 in Python fail on a verdict without a payer, and take an empty one. */
+/** Python clients of V1 fail on an answer without a payer, but accept an empty one. */
 function payerOf(
   { payerAsSent }: ResponseEcho,
   { envelope, versions }: ReadRequest,
@@ -311,7 +304,7 @@ function payerOf(
 }
 
 /**
- * What a request is about, for counting it: also where the payment could not be parsed.
+ * The metric labels of a request, also of one that could not be parsed.
  *
  * @param isServed - whether this deployment serves a chain.
  */
@@ -323,9 +316,10 @@ export function subjectOf(
   const named = paymentRequirements['scheme'];
   const scheme = isSchemeName(named) ? named : undefined;
   if (parsed.ok) {
-    const { dialect, requirements } = parsed.payment;
+    const { dialect, requirements, claim } = parsed.payment;
     const { chainId, asset } = requirements;
-    return { x402Version: dialect.x402Version, scheme, chainId, asset };
+    const action = channelActionOf(claim);
+    return { x402Version: dialect.x402Version, scheme, chainId, asset, action };
   }
   const version = paymentPayload['x402Version'];
   const { networkAsSent } = parsed.correspondent;
@@ -335,5 +329,6 @@ export function subjectOf(
     scheme,
     chainId: chainId !== undefined && isServed(chainId) ? chainId : undefined,
     asset: readAddress(paymentRequirements['asset']),
+    action: undefined,
   };
 }

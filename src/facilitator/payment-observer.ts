@@ -1,15 +1,18 @@
 import type { Address } from 'viem';
 import type { Reason } from '../protocol/reasons.js';
+import type { ChannelAction } from '../protocol/schemes/scheme.js';
 
-/** What a request is about, as far as it could be read; nothing here is as sent. */
+/** Labels of a request, as far as it could be read; no value is copied from the request. */
 export interface RequestSubject {
-  /** `undefined` when the payload names none that exists. */
+  /** `undefined` when the payload names no existing version. */
   readonly x402Version: 1 | 2 | undefined;
   /** `undefined` for a scheme that is not served here. */
   readonly scheme: string | undefined;
   /** `undefined` for a network that is not served here. */
   readonly chainId: number | undefined;
   readonly asset: Address | undefined;
+  /** `undefined` for a payment without an action, and for a request that could not be read. */
+  readonly action: ChannelAction | undefined;
 }
 
 /**
@@ -18,7 +21,7 @@ export interface RequestSubject {
  */
 export type SettleResult = 'success' | 'accepted' | 'pending' | 'failure' | 'hung_up';
 
-/** Told of every verify and settle that was answered as data; for metrics. */
+/** Counts every verify and settle that was answered as data; for metrics. */
 export interface PaymentObserver {
   /** @param reason - absent when the payment is valid. */
   verified(subject: RequestSubject, reason: Reason | undefined, durationMs: number): void;

@@ -111,7 +111,7 @@ const REPORTED: readonly (readonly [string, Json, Asked, Reason, string, RegExp]
     {},
     'invalid_payment_requirements',
     'paymentRequirements.amount',
-    /Version 2 names it amount/,
+    /In version 2 the field is amount/,
   ],
   [
     'a payee that is a name',
@@ -416,22 +416,26 @@ describe('a signature that cannot be read', () => {
     ['Permit2', bodyV2(permit2), 'invalid_permit2_signature'],
     ['upto', bodyUpto(), 'invalid_permit2_signature'],
   ])('differs from a missing one, and from one of another signer: %s', (_, body, reason) => {
-    const told = (signature: string): object =>
+    const refusedBody = (signature: string): object =>
       refused(changed(body as Json, path, signature), { reason }).extensions.diagnosis;
-    expect(told(hex)).toMatchObject({ path, expected, got: 'text of 130 characters' });
-    expect(told(`0x0x${hex}`)).toMatchObject({ path, expected, got: 'text of 134 characters' });
-    expect(told(`0x${hex.slice(2)}zz`)).toMatchObject({ got: 'text of 132 characters' });
-    expect(told(`0x${hex}`)).toMatchObject({
+    expect(refusedBody(hex)).toMatchObject({ path, expected, got: 'text of 130 characters' });
+    expect(refusedBody(`0x0x${hex}`)).toMatchObject({
+      path,
+      expected,
+      got: 'text of 134 characters',
+    });
+    expect(refusedBody(`0x${hex.slice(2)}zz`)).toMatchObject({ got: 'text of 132 characters' });
+    expect(refusedBody(`0x${hex}`)).toMatchObject({
       expected: expect.stringContaining('a signature by 0x'),
     });
   });
 
   it('is diagnosed with the correction of its prefix', () => {
-    const told = (signature: string): string =>
+    const refusedBody = (signature: string): string =>
       refused(changed(bodyV2(), path, signature), { reason: 'invalid_exact_evm_signature' })
         .message;
-    expect(told(hex)).toMatch(/Put 0x before it\.$/);
-    expect(told(`0x0x${hex}`)).toMatch(/It has its 0x twice\.$/);
+    expect(refusedBody(hex)).toMatch(/Put 0x before it\.$/);
+    expect(refusedBody(`0x0x${hex}`)).toMatch(/It has its 0x twice\.$/);
   });
 });
 

@@ -9,12 +9,12 @@ import { malformedFinding } from './dto/malformed.js';
 /** A request as far as it could be read. */
 export interface ReadRequest {
   readonly envelope: PaymentEnvelope;
-  /** Versions its endpoint answers. */
+  /** The protocol versions of its endpoint. */
   readonly versions: readonly (1 | 2)[];
   readonly parsed: ParsedPayment;
 }
 
-/** What an answer says of a refusal beside its reason. */
+/** The facts of a refusal that an answer adds to the reason. */
 export interface Refused {
   /** For people. */
   readonly message: string;
@@ -23,11 +23,11 @@ export interface Refused {
 }
 
 /**
- * Explains a refusal: where the request is wrong, what was expected and what came.
+ * Explains a refusal: the wrong place in the request, the expected value and the value sent.
  *
  * @param chainIds - of the networks served here.
  * @param now - Unix seconds.
- * @param cause - a sentence on what was found out beyond the reason.
+ * @param cause - one sentence of detail beyond the reason.
  */
 export function refusalOf(
   reason: Reason,

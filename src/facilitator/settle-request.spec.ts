@@ -10,11 +10,19 @@ describe('the headers of a settle request', () => {
   it.each([
     [{ 'settle-finality': 'finalized' }, 'finalized'],
     [{ 'settle-finality': ' Included ' }, 'included'],
-    [{ 'settle-finality': 'soon' }, 'finalized'],
     [{}, 'finalized'],
   ])('finality by %o', (headers, expected) => {
     expect(finalityOf(requestWith(headers), 'finalized')).toBe(expected);
   });
+
+  it.each(['', 'final', 'finalized, included', 'undefined'])(
+    'refuses the finality %j: its seller would deliver earlier than it means to',
+    (value) => {
+      const request = requestWith({ 'settle-finality': value });
+      expect(() => finalityOf(request, 'included')).toThrow(StatedProblem);
+      expect(() => finalityOf(request, 'included')).toThrow(/included or finalized/);
+    },
+  );
 
   it.each([
     [{ prefer: 'respond-async' }, true],

@@ -3,10 +3,18 @@ import { StatedProblem } from '../platform/http/stated-problem.js';
 import { REASONS } from '../protocol/reasons.js';
 import type { Finality } from '../settlement/model/settlement.js';
 
-/** `Settle-Finality: included | finalized`; anything else leaves the setting in force. */
+/**
+ * `Settle-Finality: included | finalized`.
+ *
+ * @param otherwise - without the header.
+ * @throws StatedProblem for another value: a seller that misspells the header would deliver before the block is final.
+ */
 export function finalityOf(request: IncomingMessage, otherwise: Finality): Finality {
   const wanted = textOf(request, 'settle-finality')?.trim().toLowerCase();
-  return wanted === 'included' || wanted === 'finalized' ? wanted : otherwise;
+  if (wanted === undefined) return otherwise;
+  if (wanted === 'included' || wanted === 'finalized') return wanted;
+  const message = 'Settle-Finality: included or finalized is expected.';
+  throw new StatedProblem(400, 'invalid_payload', message);
 }
 
 /** `Prefer: respond-async` (RFC 7240). */
@@ -18,8 +26,8 @@ export function wantsAsync(request: IncomingMessage): boolean {
 /**
  * The seller's `Idempotency-Key`.
  *
- * @throws StatedProblem for one that no order has: all orders of that seller would share it, and every one but the
- * first would be refused.
+ * @throws StatedProblem for a key that cannot be an order's: all orders of that seller would share it, and only the
+ *   first would be settled.
  */
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   const key = textOf(request, 'idempotency-key')?.trim();
@@ -33,7 +41,7 @@ export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   );
 }
 
-/** What languages write for a value that is not there, or that is no text. */
+/** Texts that programming languages write for a missing value or a value that is not text. */
 const SLIPS = /^(?:undefined|null|nan|none|nil|<nil>|true|false|\[object [a-z]{1,20}\])$/i;
 
 /** Node joins repeated headers, except the few that it knows to be single. */

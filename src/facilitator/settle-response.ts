@@ -20,8 +20,8 @@ export function connectionOf(response: ServerResponse): Connection {
 }
 
 /**
- * Writes a settle answer. One that sells is taken back when the connection closes before the last
- * byte of it was handed over.
+ * Writes a settle answer. An answer that sells is rolled back when the connection closes before its last byte was
+ * written.
  */
 export function sendSettleAnswer(response: ServerResponse, answer: SettleAnswer): void {
   const { rollBack, settlementId, finality, retryAfterSeconds, status, body } = answer;

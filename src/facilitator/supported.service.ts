@@ -17,21 +17,15 @@ import {
   type PublishedStatus,
 } from '../settlement/ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../settlement/model/lane-status.js';
+import type { SupportedBody } from './dto/supported.response.js';
 import type { Versions } from './facilitator.service.js';
-
-/** The body of `GET /supported` (x402 V2 specification §7.3). */
-export interface SupportedBody {
-  readonly kinds: readonly ServedKind[];
-  readonly extensions: readonly string[];
-  readonly signers: Readonly<Record<string, readonly string[]>>;
-}
 
 /** A signer that no worker has reported for this long counts as removed. */
 const SIGNER_KNOWN_MS = 24 * 3_600_000;
 
 /**
- * What this deployment settles. A kind stays listed while its workers are away for a moment: sellers
- * read the list once, at their start.
+ * The kinds of payments that this deployment settles. A kind stays listed while its workers are
+ * away for a moment: sellers read the list once, at their start.
  */
 @Injectable()
 export class SupportedService {
@@ -64,18 +58,18 @@ export class SupportedService {
     };
   }
 
-  /** Of a seller's offers, those that can be settled here. */
+  /** The offers of a seller that this deployment can settle. */
   async accepts(body: unknown, versions: Versions): Promise<ReadAccepts> {
     const { kinds } = await this.supported(versions);
     return readAccepts(body, versions, kinds);
   }
 
-  /** Those that are no scheme's, and are the operator's to turn on. */
+  /** The extensions of this service, which the operator turns on. */
   get #ownExtensions(): readonly string[] {
     return this.config.builderCode === undefined ? [] : [BUILDER_CODE];
   }
 
-  /** The list is one for all chains: what one of them pays for is in it. */
+  /** The list is one for all chains, so it holds an extension if one chain supports it. */
   #extensionsOn(chainIds: readonly number[]): readonly string[] {
     const paysOn = approvalLimitsOf(this.config);
     const pays = chainIds.some((chainId) => paysOn.has(chainId));
@@ -105,17 +99,17 @@ export class SupportedService {
     return signersOf(bestFirst(this.#offered.filter((lane) => lane.chainId === chainId)));
   }
 
-  /** Lanes that are on their way out are named no more; those who know them are still served. */
+  /** Lanes that are being removed are no longer listed; payments that name them are still settled. */
   get #offered(): readonly PublishedStatus[] {
     return this.#lanes.filter(({ isRetiring }) => isRetiring !== true);
   }
 
-  /** Only proof takes a scheme out. */
+  /** Only proof removes a scheme. */
   #mayHave(chainId: number, contract: ContractName): boolean {
     return this.chains.get(chainId)?.hasContract(contract) !== false;
   }
 
-  /** While the ledger is away, what was known last is still the best answer. */
+  /** During an outage of the ledger, the last known state is still the best answer. */
   async #refresh(): Promise<void> {
     try {
       const lanes = await this.laneQueries.all();

@@ -5,11 +5,14 @@ import {
   ForbiddenException,
   NotFoundException,
   RequestTimeoutException,
+  UnauthorizedException,
 } from '@nestjs/common';
 import type { PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../platform/config/app-config.js';
 import { ScopeMissing } from '../platform/http/access.js';
+import { invalidQuery } from '../platform/http/coded-error.js';
 import { ErrorFilter } from '../platform/http/error.filter.js';
+import { StatedProblem } from '../platform/http/stated-problem.js';
 import { LookUpErrorFilter } from '../platform/http/unavailable.filter.js';
 import { RedisUnavailableError } from '../protocol/errors.js';
 import { SettleErrorFilter, VerifyErrorFilter } from './x402-error.filter.js';
@@ -20,12 +23,13 @@ function answerOf(
   filter: ErrorFilter,
   error: unknown,
   url = '/',
+  headers: object = {},
 ): { readonly status: number; readonly body: unknown } {
   let text = '';
   const response = {
     statusCode: 0,
     headersSent: false,
-    req: { url },
+    req: { url, headers },
     setHeader: () => undefined,
     getHeader: () => undefined,
     end: (body: unknown) => {
@@ -90,8 +94,42 @@ describe('errors of routes', () => {
       body: {
         error: 'This API key does not have the scope `admin`.',
         code: 'forbidden',
-        reason: 'forbidden',
       },
+    });
+  });
+
+  it('say whether an API key is missing, unknown, or cannot exist', () => {
+    const textWith = (headers: object, config?: object): string => {
+      const filter = new ErrorFilter(logger, config as AppConfig | undefined);
+      const { body } = answerOf(filter, new UnauthorizedException(), '/', headers);
+      expect(body).toEqual({ error: expect.any(String), code: 'unauthorized' });
+      return (body as { error: string }).error;
+    };
+    const withKeys = { access: { apiKeysFile: 'keys.json' } };
+    expect(textWith({}, withKeys)).toContain('is required');
+    expect(textWith({ 'x-api-key': 'x' }, withKeys)).toContain('does not know the API key');
+    expect(textWith({ authorization: 'Bearer x' }, withKeys)).toContain(
+      'does not know the API key',
+    );
+    expect(textWith({}, { access: {} })).toContain('`API_KEYS_FILE`');
+  });
+
+  it('name the place in a request that is about no payment', () => {
+    const place = { path: 'limit', expected: 'a whole number, 1 to 50', got: '51' };
+    expect(answerOf(new LookUpErrorFilter(logger), invalidQuery('limit is wrong.', place))).toEqual(
+      {
+        status: 400,
+        body: { error: 'limit is wrong.', code: 'invalid_query', ...place },
+      },
+    );
+  });
+
+  it('say where a body is not a request, and that the seller can mend it', () => {
+    const place = { path: 'body', expected: 'a JSON object', got: 'a list' };
+    const error = new StatedProblem(400, 'invalid_payload', 'No request.', place);
+    expect(answerOf(new SettleErrorFilter(logger), error).body).toMatchObject({
+      errorReason: 'invalid_payload',
+      extensions: { diagnosis: { ...place, fault: 'seller', retry: 'never' } },
     });
   });
 
@@ -119,6 +157,8 @@ describe('errors of routes', () => {
       ['/v1/wallets/me', 'ROLES'],
       ['/v2/doctor', 'DOCTOR'],
       ['/v2/webhooks/1', 'WEBHOOK_KEY'],
+      ['/stats', 'PUBLIC_STATS'],
+      ['/.well-known/oauth-authorization-server', 'WALLET_OAUTH'],
     ] as const) {
       expect([url, codeOf(url)]).toEqual([
         url,
@@ -127,10 +167,24 @@ describe('errors of routes', () => {
     }
   });
 
+  it('name the role that a process lacks for what it does not serve', () => {
+    const config = { hasRole: () => false, access: {} } as unknown as AppConfig;
+    for (const url of ['/settle', '/v2/settlements/x', '/discovery/resources', '/v2/assets']) {
+      const error = new NotFoundException(`Cannot GET ${url}`);
+      expect([url, answerOf(new ErrorFilter(logger, config), error, url).body]).toEqual([
+        url,
+        { code: 'feature_off', error: expect.stringContaining('`ROLES` with `api`') },
+      ]);
+    }
+  });
+
   it('of other routes are plain', () => {
     expect(answerOf(new ErrorFilter(logger), new NotFoundException())).toEqual({
       status: 404,
-      body: { error: 'No such path. GET /openapi.json lists them.', code: 'no_such_path' },
+      body: {
+        error: 'This service has no such path. GET /openapi.json lists all paths.',
+        code: 'no_such_path',
+      },
     });
   });
 

@@ -9,20 +9,21 @@ interface DescribedError {
 }
 
 /**
- * What came is no request for a payment: no JSON, an empty body, a wrong method. The resource server made it, so the
- * buyer cannot mend it by a new payment.
+ * A request that is not a payment: no JSON, an empty body, a wrong method. The resource server made it, so the buyer
+ * cannot correct it with a new payment.
  */
-function described({ status, reason }: Problem, failure: Reason): DescribedError {
-  const known = reason ?? (status >= 500 ? failure : undefined);
-  if (known !== undefined) return { reason: known, extensions: { diagnosis: diagnosisOf(known) } };
-  const { docs } = diagnosisOf('invalid_payload');
+function described({ status, reason, place }: Problem, failure: Reason): DescribedError {
+  const known = reason ?? (status >= 500 ? failure : 'invalid_payload');
+  const general = diagnosisOf(known);
+  if (known !== 'invalid_payload') return { reason: known, extensions: { diagnosis: general } };
+  const retry = RETRY_OF_STATUS[status] ?? 'never';
   return {
-    reason: 'invalid_payload',
-    extensions: { diagnosis: { fault: 'seller', retry: RETRY_OF_STATUS[status] ?? 'never', docs } },
+    reason: known,
+    extensions: { diagnosis: { ...place, ...general, fault: 'seller', retry } },
   };
 }
 
-/** A body that was too slow may come in time, and what is not known yet may be later. */
+/** A body that was too slow may arrive in time later, and an unknown state may be known later. */
 const RETRY_OF_STATUS: Readonly<Record<number, Retry>> = { 404: 'later', 408: 'same' };
 
 /** Errors of verify, with the fields that stock clients look for. */
@@ -34,7 +35,7 @@ export class VerifyErrorFilter extends ErrorFilter {
       isValid: false,
       invalidReason: reason,
       invalidMessage: problem.message,
-      // Which version was meant is not known, and clients of V1 in Python fail without one.
+      // The version of the request is unknown, and Python clients of V1 fail without a payer.
       payer: '',
       extensions,
     };

@@ -1,9 +1,9 @@
 import type { ArchivedSettlement, ArchiveQuery } from '../settlement/ledger/settlement-archive.js';
 
-/** Reads what was archived. */
+/** Reads archived settlements. */
 export interface ArchiveReader {
   /**
-   * Those that were sold first, then paid ones, then the newest; by time the newest first.
+   * Sold settlements first, then paid ones, then the newest; a query by time gives the newest first.
    *
    * @throws ArchiveError
    */

@@ -6,8 +6,8 @@ import { HistoryDatabase } from './postgres/database.module.js';
 import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 
 /**
- * Where settlements are looked up that have left the ledger, in every process that uses the ledger. It is global because
- * the ledger knows no history.
+ * Look-ups of settlements that have left the ledger, for every process that uses the ledger. The module is global
+ * because the ledger does not know the history.
  */
 @Global()
 @Module({})

@@ -12,7 +12,7 @@ import { STATE_OF } from '../settlement/model/settlement-machine.js';
 import { hexOf } from './postgres/bytea.js';
 import type { SettlementRow } from './settlement-row.js';
 
-/** As it is written, and as PostgreSQL gives it back: large numbers are texts then. */
+/** A row as PostgreSQL takes and returns it: large numbers are text. */
 export type ArchivedRow = Omit<
   SettlementRow,
   'chain_id' | 'epoch' | 'version_ms' | 'version_sequence'
@@ -39,7 +39,7 @@ export function settlementOfRow(row: ArchivedRow): ArchivedSettlement {
   };
 }
 
-/** @param state - as its reader takes the row's. */
+/** @param state - the state as the caller reads it from the row. */
 export function viewOfRow(row: ArchivedRow, state: SettlementState): SettlementView {
   return {
     id: tagOf(row.id),
@@ -64,9 +64,9 @@ export function viewOfRow(row: ArchivedRow, state: SettlementState): SettlementV
 }
 
 /**
- * A record that the ledger made without its payment has none.
+ * `undefined` for a record that the ledger restored without its payment.
  *
- * @param method - as its reader takes the row's.
+ * @param method - the method as the caller reads it from the row.
  */
 export function detailsOfRow(
   row: ArchivedRow,
@@ -98,13 +98,13 @@ export function detailsOfRow(
 
 function stateOf(text: string): SettlementState {
   const state = Object.values(STATE_OF).find((one) => one === text);
-  if (state === undefined) throw new TypeError('a row holds an unknown state');
+  if (state === undefined) throw new TypeError('an archived settlement has an unknown state');
   return state;
 }
 
 function methodOf(text: string | null): ActionMethod | undefined {
   if (text === null) return undefined;
-  if (!isMethodName(text)) throw new TypeError('a row holds an unknown method');
+  if (!isMethodName(text)) throw new TypeError('an archived settlement has an unknown method');
   return text;
 }
 
@@ -118,8 +118,8 @@ function tagOf(bytes: Buffer): string {
 }
 
 /**
- * Whether the archive has all that a record says. What the archive knows beyond it, such as a payment that the
- * record was made again without, does not count, nor does the moment of a claim that was made again.
+ * Whether the archive has all facts of a record. Extra facts of the archive do not count, such as the payment of a
+ * record that the ledger restored without it. The time of a restored claim does not count either.
  */
 export function holdsAllOf(archived: RecordedSettlement, record: RecordedSettlement): boolean {
   return textOf(archived, record.details !== undefined) === textOf(record, true);
@@ -128,7 +128,7 @@ export function holdsAllOf(archived: RecordedSettlement, record: RecordedSettlem
 function textOf(settlement: RecordedSettlement, withDetails: boolean): string {
   const { view, details, authorizationId, isAcknowledged, isPinned, blockHash, times } = settlement;
   const { included, finished } = times;
-  // Its block and its end are compared once, as the record has them.
+  // Block and end are compared once, in the form of the record.
   const payment = withDetails
     ? details && { ...details, blockHash: undefined, times: undefined }
     : undefined;
@@ -137,7 +137,7 @@ function textOf(settlement: RecordedSettlement, withDetails: boolean): string {
     (_, value: unknown) => {
       if (typeof value === 'bigint') return value.toString();
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-      // In one order, however it was put together.
+      // Keys are sorted, so that equal objects give equal text.
       return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
     },
   );

@@ -16,23 +16,23 @@ describe('what was archived last', () => {
   it('holds what was noted by then, and nothing that was noted later', () => {
     const archived = new ArchivedVersions();
     const read = change('a', 1, 9);
-    expect(archived.news(AT, [read])).toEqual([read]);
+    expect(archived.changed(AT, [read])).toEqual([read]);
     archived.keep(AT, [read]);
     const [then, later, other] = [change('a', 9), change('a', 10), change('b', 2)];
-    expect(archived.news(AT, [then, later, other])).toEqual([later, other]);
+    expect(archived.changed(AT, [then, later, other])).toEqual([later, other]);
     const tomorrow = { ...change('a', 1), noted: { ms: 1001, sequence: 0 } };
-    expect(archived.news(AT, [tomorrow])).toEqual([tomorrow]);
+    expect(archived.changed(AT, [tomorrow])).toEqual([tomorrow]);
   });
 
   it('is separate for each chain and epoch, and forgotten on demand', () => {
     const archived = new ArchivedVersions();
     archived.keep(AT, [change('a', 9)]);
     const again = [change('a', 1)];
-    expect(archived.news(AT, again)).toEqual([]);
-    expect(archived.news({ ...AT, chainId: 97 }, again)).toEqual(again);
-    expect(archived.news({ ...AT, epoch: 'second' }, again)).toEqual(again);
+    expect(archived.changed(AT, again)).toEqual([]);
+    expect(archived.changed({ ...AT, chainId: 97 }, again)).toEqual(again);
+    expect(archived.changed({ ...AT, epoch: 'second' }, again)).toEqual(again);
     archived.forget();
-    expect(archived.news(AT, again)).toEqual(again);
+    expect(archived.changed(AT, again)).toEqual(again);
   });
 
   it('is kept of so many, those that were archived last', () => {
@@ -40,7 +40,7 @@ describe('what was archived last', () => {
     archived.keep(AT, [change('a', 1), change('b', 2)]);
     archived.keep(AT, [change('a', 3), change('c', 4)]);
     const names = ['a', 'b', 'c'];
-    const news = archived.news(
+    const news = archived.changed(
       AT,
       names.map((name) => change(name, 1)),
     );

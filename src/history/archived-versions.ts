@@ -3,28 +3,27 @@ import type { ChangeVersion, NotedChange } from '../settlement/ledger/outbox.js'
 
 type EpochOfChain = Pick<LedgerAt, 'chainId' | 'epoch'>;
 
-/** Far more than change within the time that entries wait; forgetting one costs a write. */
+/** Far more than the settlements that change while entries wait. Forgetting one costs one more write. */
 const KEPT_MOST = 20_000;
 
 /**
- * As of which version each settlement was archived last. A settlement is archived as it was when it was read, so
- * the entries that its later changes had left by then say nothing new: of what gathers while the archive is away, or
- * is too slow, each settlement is written once.
+ * The newest archived version of each settlement. Several outbox entries can name one settlement, and the first of
+ * them already archives its newest version. So after an outage of the archive each settlement is written once.
  */
 export class ArchivedVersions {
   readonly #versions = new Map<string, ChangeVersion>();
 
   constructor(private readonly most = KEPT_MOST) {}
 
-  /** Those that say something that was not archived when they were noted. */
-  news(at: EpochOfChain, changes: readonly NotedChange[]): readonly NotedChange[] {
+  /** The changes that the archive did not have when they were read. */
+  changed(at: EpochOfChain, changes: readonly NotedChange[]): readonly NotedChange[] {
     return changes.filter(({ id, noted }) => {
       const known = this.#versions.get(nameOf(at, id));
       return known === undefined || isAfter(noted, known);
     });
   }
 
-  /** They are archived. */
+  /** Remembers the versions of archived changes. */
   keep(at: EpochOfChain, changes: readonly NotedChange[]): void {
     for (const { id, version } of changes) {
       const name = nameOf(at, id);
@@ -37,13 +36,13 @@ export class ArchivedVersions {
     }
   }
 
-  /** The archive may be another one. */
+  /** The database may have been replaced. */
   forget(): void {
     this.#versions.clear();
   }
 }
 
-/** Entries of another epoch may have the same names. */
+/** Another epoch may have equal ids. */
 function nameOf({ chainId, epoch }: EpochOfChain, id: string): string {
   return `${chainId} ${epoch} ${id}`;
 }

@@ -14,7 +14,7 @@ import { PostgresArchive } from './postgres/postgres-archive.js';
 import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 import { EventWriter } from './webhooks/event-writer.js';
 
-/** What carries settlements from the ledger into the archive, in processes with the role history. */
+/** Copies settlements from the ledger to the archive, in processes with the role history. */
 @Module({})
 export class ArchiverModule {
   static forRoot({ history, webhooks }: AppConfig): DynamicModule {

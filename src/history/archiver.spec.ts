@@ -10,7 +10,7 @@ import type { Archived } from './history-observer.js';
 describe('the archiver', () => {
   let outbox: MemoryOutbox;
   let archive: MemoryArchive;
-  let told: Archived[];
+  let reported: Archived[];
   let failures: unknown[];
   let evict: () => Promise<boolean>;
 
@@ -22,9 +22,9 @@ describe('the archiver', () => {
       { processId },
       {
         opened: () => undefined,
-        archived: (_, result) => told.push(result),
-        failed: (trouble, error) => failures.push(trouble ?? error),
-        left: () => undefined,
+        archived: (_, result) => reported.push(result),
+        failed: (condition, error) => failures.push(condition ?? error),
+        evicted: () => undefined,
         resolvedLost: () => undefined,
         lookedUp: () => undefined,
       },
@@ -43,7 +43,7 @@ describe('the archiver', () => {
   beforeEach(() => {
     outbox = new MemoryOutbox();
     archive = new MemoryArchive();
-    told = [];
+    reported = [];
     failures = [];
     evict = () => Promise.resolve(false);
   });
@@ -55,7 +55,7 @@ describe('the archiver', () => {
     expect(await archiver().round()).toBe(0);
     expect([stateOf('a'), stateOf('b')]).toEqual(['included', 'broadcast']);
     expect(outbox.entries).toEqual([]);
-    expect(told).toEqual([{ written: 2, stale: 0, expired: 0, unreadable: 0, gone: 0 }]);
+    expect(reported).toEqual([{ written: 2, stale: 0, expired: 0, unreadable: 0, gone: 0 }]);
   });
 
   it('writes what has gathered once, though its entries are read apart', async () => {
@@ -74,7 +74,7 @@ describe('the archiver', () => {
     change('s0', 'finalized');
     while (outbox.entries.length > 0) await one.round();
     const sums = (outcome: 'written' | 'stale') =>
-      told.reduce((sum, result) => sum + result[outcome], 0);
+      reported.reduce((sum, result) => sum + result[outcome], 0);
     expect([sums('written'), sums('stale')]).toEqual([251, 250]);
     expect([stateOf('s0'), stateOf('s249')]).toEqual(['finalized', 'included']);
     expect(stores).toEqual([200, 50, 1]);
@@ -133,7 +133,7 @@ describe('the archiver', () => {
 
   it('pauses when there is nothing to do', async () => {
     expect(await archiver().round()).toBeGreaterThan(0);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it('reads again what did not reach the archive', async () => {
@@ -142,11 +142,11 @@ describe('the archiver', () => {
     archive.failsNext = 'before commit';
     await one.round();
     expect(outbox.entries).toHaveLength(1);
-    expect(one.trouble).toBe('database_unreachable');
+    expect(one.condition).toBe('database_unreachable');
     await one.round();
     expect(stateOf('a')).toBe('broadcast');
     expect(outbox.entries).toEqual([]);
-    expect(one.trouble).toBeUndefined();
+    expect(one.condition).toBeUndefined();
   });
 
   it.each(['after the commit, its answer lost', 'after the commit, before it forgets'])(
@@ -220,7 +220,7 @@ describe('the archiver', () => {
     change('a');
     outbox.records.clear();
     await archiver().round();
-    expect(told).toEqual([{ written: 0, stale: 0, expired: 0, unreadable: 0, gone: 1 }]);
+    expect(reported).toEqual([{ written: 0, stale: 0, expired: 0, unreadable: 0, gone: 1 }]);
     expect(outbox.entries).toEqual([]);
   });
 
@@ -255,13 +255,13 @@ describe('the archiver', () => {
     const one = archiver();
     await one.round();
     expect(failures).toEqual([]);
-    expect(one.trouble).toBeUndefined();
+    expect(one.condition).toBeUndefined();
   });
 
   it('names what the database says by its code alone', () => {
     const cause = new Error('password authentication failed for user "x402"');
     expect(new ArchiveError('database_unreachable', '28P01', cause).message).toBe(
-      'the archive cannot be used: database_unreachable 28P01',
+      'PostgreSQL is unavailable to the archive: database_unreachable 28P01',
     );
   });
 });

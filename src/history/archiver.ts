@@ -22,20 +22,20 @@ interface ArchiverConfig {
   readonly history: Pick<HistoryConfig, 'migrates'> | undefined;
 }
 
-/** After a crash the next one takes over this soon. */
+/** After a crash another process continues within this time. */
 const LEASE_MS = 5000;
-/** The ledger is read in one step, which blocks all other commands meanwhile. */
+/** The ledger is read in one step, which blocks all other Redis commands. */
 const ENTRIES_MOST = 200;
 const IDLE_MS = 250;
 const RETRY_MS = 1000;
 const UPKEEP_MS = 3_600_000;
-/** How often it is looked for what may leave the ledger. */
+/** Time between two rounds of eviction. */
 const EVICT_MS = 1000;
 
 /**
- * Carries what the ledger notes into the archive: reads, commits, and only then forgets. Whatever it dies
- * at, the next one reads the same entries again, and the archive takes nothing twice. Any number of
- * processes may run one; of each chain one works and the others stand by.
+ * Copies changes from the outbox of the ledger to the archive. It reads, commits, and trims the outbox last, so a
+ * crash only causes a repetition, and the archive ignores repetitions. Every process may run an archiver; a lease
+ * makes one of them active for each chain.
  */
 @Injectable()
 export class Archiver implements OnModuleInit {
@@ -46,7 +46,7 @@ export class Archiver implements OnModuleInit {
   #upkeepAt = -Infinity;
   /** By chain. */
   readonly #evictedAt = new Map<number, number>();
-  #trouble: ArchiveCondition | undefined;
+  #condition: ArchiveCondition | undefined;
 
   constructor(
     @Inject(OUTBOX) private readonly outbox: Outbox,
@@ -59,12 +59,12 @@ export class Archiver implements OnModuleInit {
     @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
   ) {}
 
-  /** Why nothing is archived now, as far as it is the database's doing. */
-  get trouble(): ArchiveCondition | undefined {
-    return this.#trouble;
+  /** Why the database cannot archive now; `undefined` if it can. */
+  get condition(): ArchiveCondition | undefined {
+    return this.#condition;
   }
 
-  /** A process that may not create the tables waits until they exist. */
+  /** A process that may not create the tables waits for them. */
   onModuleInit(): void {
     if (this.config.history?.migrates === true) this.#rounds.start();
     else {
@@ -74,7 +74,7 @@ export class Archiver implements OnModuleInit {
     }
   }
 
-  /** Finishes what is under way and lets another process go on. */
+  /** Finishes the current round, and releases the lease to another process. */
   @AtShutdown('archive', 'history')
   async stop(): Promise<void> {
     await this.#rounds.stop();
@@ -85,7 +85,11 @@ export class Archiver implements OnModuleInit {
     await Promise.allSettled(released);
   }
 
-  /** Archives what it finds of each chain, and says how long to pause. Never fails. */
+  /**
+   * Archives the backlog of each chain. Never fails.
+   *
+   * @returns milliseconds to pause.
+   */
   async round(): Promise<number> {
     try {
       await this.#prepare();
@@ -99,13 +103,13 @@ export class Archiver implements OnModuleInit {
       try {
         if (await this.#archive(chainId)) pause = 0;
       } catch (error) {
-        // One chain's trouble delays no other; the database's is everybody's.
+        // A failure of one chain does not delay the others; a failure of the database delays all chains.
         hasFailed = true;
         this.#fail(error);
         if (error instanceof ArchiveError) return RETRY_MS;
       }
     }
-    this.#trouble = undefined;
+    this.#condition = undefined;
     return hasFailed ? RETRY_MS : pause;
   }
 
@@ -130,12 +134,12 @@ export class Archiver implements OnModuleInit {
     const read = await outbox.read(at, { processId, leaseMs: LEASE_MS }, ENTRIES_MOST);
     if (read.kind === 'held') return false;
     if (read.last === undefined) return this.#evict(at);
-    const news = this.#archived.news(at, read.changes);
-    const { stale, ...stored } = await archive.store(chainId, epoch, newestOf(news));
-    this.#archived.keep(at, news);
-    // Only now may the ledger forget.
+    const changed = this.#archived.changed(at, read.changes);
+    const { stale, ...stored } = await archive.store(chainId, epoch, newestOf(changed));
+    this.#archived.keep(at, changed);
+    // Only committed changes may leave the outbox.
     await outbox.trim(at, read.last);
-    const known = read.changes.length - news.length;
+    const known = read.changes.length - changed.length;
     observer.archived(chainId, { ...stored, stale: stale + known, gone: read.gone });
     await this.#evict(at);
     return true;
@@ -162,14 +166,14 @@ export class Archiver implements OnModuleInit {
   #fail(error: unknown): void {
     // Other parts log an outage of the ledger.
     if (error instanceof RedisUnavailableError) return;
-    const trouble = error instanceof ArchiveError ? error.condition : undefined;
-    if (trouble !== undefined) {
-      this.#trouble = trouble;
-      // It may come back as another database, or without its tables.
+    const condition = error instanceof ArchiveError ? error.condition : undefined;
+    if (condition !== undefined) {
+      this.#condition = condition;
+      // The database may be replaced, or lose its tables, before it answers again.
       this.#isOpen = false;
       this.#epochs.clear();
       this.#archived.forget();
     }
-    this.observer.failed(trouble, error);
+    this.observer.failed(condition, error);
   }
 }

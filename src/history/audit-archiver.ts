@@ -11,8 +11,8 @@ import { PostgresAudit } from './postgres/postgres-audit.js';
 const LOOK_MS = 2000;
 
 /**
- * Copies what operators did into the table of the audit. It forgets nothing in Redis, so any number of
- * processes may do it at once, and one that dies leaves nothing undone.
+ * Copies the actions of operators to the audit table. Redis keeps its entries, so several processes may copy at once,
+ * and a crash loses nothing.
  */
 @Injectable()
 export class AuditArchiver implements OnModuleInit {
@@ -39,7 +39,11 @@ export class AuditArchiver implements OnModuleInit {
     return this.#rounds.stop();
   }
 
-  /** Never fails; what could not be copied is copied the next time. @returns how long to pause. */
+  /**
+   * Never fails; entries that could not be copied are copied in the next round.
+   *
+   * @returns milliseconds to pause.
+   */
   async round(): Promise<number> {
     try {
       for (const chainId of this.config.ledgerChainIds) await this.#copy(chainId);

@@ -5,7 +5,7 @@ import { HistoryTablesModule } from './history-tables.module.js';
 import { HistoryDatabase } from './postgres/database.module.js';
 import { PostgresAudit } from './postgres/postgres-audit.js';
 
-/** Keeps what operators do, in every process with the role history. */
+/** Archives the actions of operators, in every process with the role history. */
 @Module({
   imports: [LedgerModule, HistoryTablesModule, HistoryDatabase.on('archive')],
   providers: [PostgresAudit, AuditArchiver],

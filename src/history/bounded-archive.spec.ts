@@ -20,14 +20,14 @@ const FOUND = settlementOfRow(
 
 describe('the archive for those who must not wait', () => {
   let clock: TestClock;
-  let told: string[];
+  let reported: string[];
   let asked: number;
   let read: () => Promise<readonly ArchivedSettlement[]>;
   let archive: BoundedArchive;
 
   beforeEach(() => {
     clock = new TestClock();
-    told = [];
+    reported = [];
     asked = 0;
     read = () => Promise.resolve([FOUND]);
     const find = () => {
@@ -35,7 +35,7 @@ describe('the archive for those who must not wait', () => {
       return read();
     };
     const observer: Pick<HistoryObserver, 'lookedUp'> = {
-      lookedUp: (by, outcome) => told.push(`${by} ${outcome}`),
+      lookedUp: (by, outcome) => reported.push(`${by} ${outcome}`),
     };
     archive = new BoundedArchive({ find }, observer, clock, 20);
   });
@@ -45,7 +45,7 @@ describe('the archive for those who must not wait', () => {
     expect(await archive.find(QUERY)).toEqual({ kind: 'found', settlements: [FOUND] });
     read = () => Promise.resolve([]);
     expect(await archive.find(QUERY)).toEqual({ kind: 'found', settlements: [] });
-    expect(told).toEqual(['id found', 'id nothing']);
+    expect(reported).toEqual(['id found', 'id nothing']);
   });
 
   it('is away, and throws nothing, whatever is wrong', async () => {
@@ -58,14 +58,14 @@ describe('the archive for those who must not wait', () => {
   it('is away once the time is up', async () => {
     read = () => new Promise(() => undefined);
     expect(await archive.find(QUERY)).toEqual({ kind: 'away' });
-    expect(told).toEqual(['id away']);
+    expect(reported).toEqual(['id away']);
   });
 
   it('is not asked for a while after it has failed three times in a row', async () => {
     read = away;
     for (let i = 0; i < 5; i += 1) expect(await archive.find(QUERY)).toEqual({ kind: 'away' });
     expect([asked, archive.isAway]).toEqual([3, true]);
-    expect(told.slice(3)).toEqual(['id skipped', 'id skipped']);
+    expect(reported.slice(3)).toEqual(['id skipped', 'id skipped']);
     await clock.pass(2000);
     read = () => Promise.resolve([FOUND]);
     expect((await archive.find(QUERY)).kind).toBe('found');

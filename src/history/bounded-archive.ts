@@ -12,16 +12,19 @@ import type { ArchiveReader } from './archive-reader.js';
 import { HistoryObserver, type LookUpOutcome } from './history-observer.js';
 import { PostgresArchiveReader } from './postgres/postgres-archive-reader.js';
 
-/** A settle waits no longer than this for a look-up. */
+/** A settle request waits at most this long for a look-up. */
 const LOOK_UP_MS = POOLS.lookUps.statementMs;
 const FAILURES_MOST = 3;
 const PAUSE_MS = 2000;
-/** More at once wait for each other and not for the database. */
+/** Further look-ups wait in this process, not in the database. */
 const AT_ONCE_MOST = 64;
 
 const AWAY: ArchiveAnswer = { kind: 'away' };
 
-/** The archive for those who must not wait for it: each look-up is bounded in time, and so is their number. */
+/**
+ * Look-ups in the archive for settle requests, which must not wait for the database. The time of a look-up and the
+ * number of look-ups at once are bounded.
+ */
 @Injectable()
 export class BoundedArchive implements SettlementArchive {
   readonly isOn = true;
@@ -69,7 +72,7 @@ export class BoundedArchive implements SettlementArchive {
       const found = await withTimeout(boundMs, reading);
       return found.inTime ? { kind: 'found', settlements: found.value } : AWAY;
     } catch {
-      // With any fault of the database or of a row nothing is known, and no caller fails.
+      // After an error of the database or of a row the result is unknown, and the caller does not fail.
       return AWAY;
     }
   }

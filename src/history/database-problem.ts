@@ -1,20 +1,25 @@
 import type { Secret } from '../platform/config/secret.js';
 import { ArchiveError } from './archive.js';
 
-/** By the code of PostgreSQL, or of the connection. */
+/** By the SQLSTATE of PostgreSQL, or by the error code of the connection. */
 const MEANINGS: Readonly<Record<string, string>> = {
   '3D000': 'the database does not exist',
-  '28P01': 'the password is refused',
-  '28000': 'the user is refused',
-  '42501': 'the user lacks a right',
-  '25006': 'the server takes no writes: it is a replica',
+  '28P01': 'the server refuses the password',
+  '28000': 'the server refuses the user',
+  '42501': 'the user lacks a permission',
+  '25006': 'the server is a read-only replica; name the primary',
   '3F000': 'the tables are missing or of another version',
   '42P01': 'the tables are missing or of another version',
   '42703': 'the tables are missing or of another version',
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'no server listens at this address',
   ENOTFOUND: 'the host is unknown',
   EAI_AGAIN: 'the name of the host cannot be looked up',
 };
+
+/** The driver reports a missing password without a code. */
+function wantsPassword(cause: unknown): boolean {
+  return cause instanceof Error && cause.message.includes('client password must be a');
+}
 
 /**
  * The problem of the database in one line, with the setting, the host and the database, without the
@@ -27,10 +32,13 @@ export function databaseProblem(
   error: unknown,
 ): string | undefined {
   if (!(error instanceof ArchiveError)) return undefined;
-  const { condition: trouble, sqlState } = error;
+  const { condition, sqlState } = error;
   const meaning =
+    (wantsPassword(error.cause)
+      ? 'the server requires a password, and the URL has none'
+      : undefined) ??
     (sqlState === undefined ? undefined : MEANINGS[sqlState]) ??
-    (trouble === 'database_unreachable' ? 'it does not answer' : undefined);
+    (condition === 'database_unreachable' ? 'the server does not answer' : undefined);
   if (meaning === undefined) return undefined;
   const { host = '', pathname = '' } = URL.parse(url?.reveal() ?? '') ?? {};
   return `DATABASE_URL: ${host}${pathname}: ${meaning}${sqlState === undefined ? '' : ` (${sqlState})`}`;

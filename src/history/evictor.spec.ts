@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { aRecorded, idOf } from '../../test/builders/history/recorded-settlement.js';
-import { MemoryCooled } from '../../test/twins/history/memory-cooled.js';
+import { MemoryEvictable } from '../../test/twins/history/memory-evictable.js';
 import { LedgerEpochChangedError } from '../protocol/errors.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
@@ -8,23 +8,23 @@ import { ArchiveError } from './archive.js';
 import type { ArchiveReader } from './archive-reader.js';
 import { settlementOfRow } from './archived-row.js';
 import { Evictor } from './evictor.js';
-import type { HistoryObserver, Left } from './history-observer.js';
+import type { EvictionResult, HistoryObserver } from './history-observer.js';
 import { rowOf } from './settlement-row.js';
 
 const AT = { chainId: 56, epoch: 'first' };
 
 describe('what leaves the ledger', () => {
-  let cooled: MemoryCooled;
+  let evictable: MemoryEvictable;
   let archive: Map<string, ArchivedSettlement>;
   let isAway: boolean;
-  let told: Left[];
+  let passes: EvictionResult[];
   let evictor: Evictor;
 
   beforeEach(() => {
-    cooled = new MemoryCooled();
+    evictable = new MemoryEvictable();
     archive = new Map();
     isAway = false;
-    told = [];
+    passes = [];
     const reader: Pick<ArchiveReader, 'find'> = {
       find: (query) => {
         if (isAway) return Promise.reject(new ArchiveError('database_unreachable', '57P01'));
@@ -32,19 +32,21 @@ describe('what leaves the ledger', () => {
         return Promise.resolve(ids.flatMap((id) => archive.get(id) ?? []));
       },
     };
-    const observer: Pick<HistoryObserver, 'left'> = { left: (_, result) => told.push(result) };
-    evictor = new Evictor(cooled, reader, observer, { history: { hotMs: 60_000 } });
+    const observer: Pick<HistoryObserver, 'evicted'> = {
+      evicted: (_, result) => passes.push(result),
+    };
+    evictor = new Evictor(evictable, reader, observer, { history: { hotMs: 60_000 } });
   });
 
   const put = (name: string, settlement: RecordedSettlement = aRecorded(name, 'finalized')) => {
-    cooled.put(idOf(name), settlement);
+    evictable.put(idOf(name), settlement);
     return settlement;
   };
   const store = (name: string, settlement: RecordedSettlement) => {
     const change = { kind: 'recorded', id: idOf(name), version: { ms: 1, sequence: 0 } } as const;
     archive.set(idOf(name), settlementOfRow(rowOf(56, 1, { ...change, settlement })));
   };
-  const isHeld = (name: string) => cooled.held.has(idOf(name));
+  const isHeld = (name: string) => evictable.held.has(idOf(name));
 
   it('is what the archive has as it is, and nothing else', async () => {
     store('a', put('a'));
@@ -53,7 +55,7 @@ describe('what leaves the ledger', () => {
     store('sold since', { ...sold, isPinned: true });
     await evictor.round(AT);
     expect(['a', 'unarchived', 'sold since'].map(isHeld)).toEqual([false, true, true]);
-    expect(told).toEqual([{ left: 1, unarchived: 2 }]);
+    expect(passes).toEqual([{ evicted: 1, unarchived: 2 }]);
     // They are looked at again.
     store('unarchived', aRecorded('unarchived', 'finalized'));
     await evictor.round(AT);
@@ -67,26 +69,26 @@ describe('what leaves the ledger', () => {
       'open',
       put('open', { ...open, view: { ...view, sale: { ...view.sale, state: 'open' } } }),
     );
-    cooled.put('unreadable', undefined);
+    evictable.put('unreadable', undefined);
     await evictor.round(AT);
-    expect([isHeld('open'), cooled.held.has('unreadable')]).toEqual([true, true]);
-    expect([...cooled.cooling]).toEqual([]);
+    expect([isHeld('open'), evictable.held.has('unreadable')]).toEqual([true, true]);
+    expect([...evictable.evictable]).toEqual([]);
   });
 
   it('is nothing that changes between the comparison and the removal', async () => {
     store('a', put('a'));
-    cooled.meanwhile = () => {
+    evictable.meanwhile = () => {
       put('a', { ...aRecorded('a', 'finalized'), isPinned: true });
     };
     await evictor.round(AT);
-    expect([isHeld('a'), cooled.cooling.has(idOf('a'))]).toEqual([true, true]);
-    expect(told).toEqual([{ left: 0, unarchived: 0 }]);
+    expect([isHeld('a'), evictable.evictable.has(idOf('a'))]).toEqual([true, true]);
+    expect(passes).toEqual([{ evicted: 0, unarchived: 0 }]);
   });
 
   it('is nothing of a ledger that went back meanwhile', async () => {
     store('a', put('a'));
-    cooled.meanwhile = () => {
-      cooled.epoch = 'second';
+    evictable.meanwhile = () => {
+      evictable.epoch = 'second';
     };
     await expect(evictor.round(AT)).rejects.toThrow(LedgerEpochChangedError);
     expect(isHeld('a')).toBe(true);
@@ -97,7 +99,7 @@ describe('what leaves the ledger', () => {
     isAway = true;
     await expect(evictor.round(AT)).rejects.toThrow(ArchiveError);
     isAway = false;
-    cooled.isBehind = true;
+    evictable.isBehind = true;
     expect(await evictor.round(AT)).toBe(false);
     expect(isHeld('a')).toBe(true);
   });
@@ -106,19 +108,19 @@ describe('what leaves the ledger', () => {
     for (const name of ['a', 'b']) store(name, put(name));
     await Promise.all([evictor.round(AT), evictor.round(AT)]);
     expect(['a', 'b'].map(isHeld)).toEqual([false, false]);
-    expect(told.reduce((sum, { left }) => sum + left, 0)).toBe(2);
+    expect(passes.reduce((sum, { evicted }) => sum + evicted, 0)).toBe(2);
   });
 
   it('is reported from the first look on, also while it is zero', async () => {
     await evictor.round(AT);
-    expect(told).toEqual([{ left: 0, unarchived: 0 }]);
+    expect(passes).toEqual([{ evicted: 0, unarchived: 0 }]);
   });
 
   it('is a hundred at a time, and there is more then', async () => {
     for (let i = 0; i < 150; i += 1) store(`s${i}`, put(`s${i}`));
     expect(await evictor.round(AT)).toBe(true);
-    expect(cooled.held.size).toBe(50);
+    expect(evictable.held.size).toBe(50);
     expect(await evictor.round(AT)).toBe(false);
-    expect(cooled.held.size).toBe(0);
+    expect(evictable.held.size).toBe(0);
   });
 });

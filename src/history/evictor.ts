@@ -2,12 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppConfig } from '../platform/config/app-config.js';
 import type { HistoryConfig } from '../platform/config/history-settings.js';
 import type {
-  CooledSettlement,
-  CooledSettlements,
+  EvictableSettlement,
+  EvictableSettlements,
+  Eviction,
   EvictionDecision,
-  Parting,
-} from '../settlement/ledger/cooled-settlements.js';
-import { COOLED_SETTLEMENTS } from '../settlement/ledger/ledger.module.js';
+} from '../settlement/ledger/evictable-settlements.js';
+import { EVICTABLE_SETTLEMENTS } from '../settlement/ledger/ledger.module.js';
 import type { LedgerAt } from '../settlement/ledger/ledger-scripts.js';
 import type { ArchivedSettlement } from '../settlement/ledger/settlement-archive.js';
 import type { RecordedSettlement } from '../settlement/model/recorded-settlement.js';
@@ -20,23 +20,23 @@ interface EvictorConfig {
   readonly history: Pick<HistoryConfig, 'hotMs'> | undefined;
 }
 
-/** They are read, and removed, in one step each, which blocks all other commands meanwhile. */
+/** Settlements per Redis step, which blocks all other commands. */
 const TOGETHER = 100;
 
 /**
- * Lets finished settlements leave the ledger. Each is compared with its row in the archive, whole, and is
- * removed in a step that sees that it has not changed since. Killed anywhere, it has removed what the
- * archive has, or nothing; any number may run.
+ * Removes finished settlements from the ledger. Each record is compared with its archived row, and the step that
+ * removes it checks that the record has not changed since. So a crash loses nothing, and several processes may evict
+ * at once.
  */
 @Injectable()
 export class Evictor {
-  /** How long a finished settlement stays after the last change of it. */
+  /** How long a finished settlement stays in the ledger after its last change. */
   readonly #hotMs: number;
 
   constructor(
-    @Inject(COOLED_SETTLEMENTS) private readonly cooled: CooledSettlements,
+    @Inject(EVICTABLE_SETTLEMENTS) private readonly evictable: EvictableSettlements,
     @Inject(PostgresArchiveReader) private readonly reader: Pick<ArchiveReader, 'find'>,
-    @Inject(LOGGED_HISTORY) private readonly observer: Pick<HistoryObserver, 'left'>,
+    @Inject(LOGGED_HISTORY) private readonly observer: Pick<HistoryObserver, 'evicted'>,
     @Inject(AppConfig) { history }: EvictorConfig,
   ) {
     this.#hotMs = history?.hotMs ?? Infinity;
@@ -44,34 +44,34 @@ export class Evictor {
 
   /**
    * @returns whether there may be more.
-   * @throws RedisUnavailableError, ArchiveError: then what has not left stays.
+   * @throws RedisUnavailableError, ArchiveError: the remaining settlements stay in the ledger.
    */
   async round(at: LedgerAt): Promise<boolean> {
-    const { cooled, observer } = this;
-    const read = await cooled.read(at, this.#hotMs, TOGETHER);
+    const { evictable, observer } = this;
+    const read = await evictable.read(at, this.#hotMs, TOGETHER);
     if (read.kind === 'behind') return false;
-    if (read.cooled.length === 0) {
-      observer.left(at.chainId, { left: 0, unarchived: 0 });
+    if (read.settlements.length === 0) {
+      observer.evicted(at.chainId, { evicted: 0, unarchived: 0 });
       return false;
     }
-    const archived = await this.#archived(at, read.cooled);
-    const partings = read.cooled.map((one): Parting => ({
+    const archived = await this.#archived(at, read.settlements);
+    const evictions = read.settlements.map((one): Eviction => ({
       id: one.id,
       digest: one.digest,
       verdict: verdictOf(one, archived),
     }));
-    const left = await cooled.part(at, partings);
-    const unarchived = partings.filter(({ verdict }) => verdict === 'later').length;
-    observer.left(at.chainId, { left, unarchived });
-    return read.cooled.length === TOGETHER;
+    const evicted = await evictable.evict(at, evictions);
+    const unarchived = evictions.filter(({ verdict }) => verdict === 'later').length;
+    observer.evicted(at.chainId, { evicted, unarchived });
+    return read.settlements.length === TOGETHER;
   }
 
   async #archived(
     { chainId }: LedgerAt,
-    cooled: readonly CooledSettlement[],
+    evictable: readonly EvictableSettlement[],
   ): Promise<ReadonlyMap<string, ArchivedSettlement>> {
-    const ids = cooled.flatMap(({ id, settlement }) =>
-      settlement !== undefined && mayLeave(settlement) ? [id] : [],
+    const ids = evictable.flatMap(({ id, settlement }) =>
+      settlement !== undefined && mayEvict(settlement) ? [id] : [],
     );
     const found = ids.length === 0 ? [] : await this.reader.find({ by: 'id', chainId, ids });
     return new Map(found.map((one) => [one.view.id, one]));
@@ -79,25 +79,26 @@ export class Evictor {
 }
 
 function verdictOf(
-  { id, settlement }: CooledSettlement,
+  { id, settlement }: EvictableSettlement,
   archived: ReadonlyMap<string, ArchivedSettlement>,
 ): EvictionDecision {
-  if (settlement === undefined || !mayLeave(settlement)) return 'stays';
+  if (settlement === undefined || !mayEvict(settlement)) return 'stays';
   const known = archived.get(id);
   return known !== undefined && holdsAllOf(known, settlement) ? 'leaves' : 'later';
 }
 
 /**
- * Whether a finished settlement may be evicted from the ledger once it is archived: chain and archive must show the same
- * as its record, and nothing of it may change any more.
+ * Whether a finished and archived settlement may be evicted: its record must not change any more, and chain and
+ * archive must show the same facts.
  *
- * - Paid and sold: the chain shows its authorization as used for ever, and the archive knows the buyer. While it is
- *   unsold it stays, as only the ledger can sell it.
- * - Failed, and never acknowledged as a success: used elsewhere, late, or free to be claimed again. A success that was
- *   acknowledged stays known as sold, for the chain does not show it.
- * - Settled without a transaction: it stays, as the chain knows nothing of it.
+ * - Paid and sold: yes. The chain shows the authorization as used, and the archive knows the buyer. An unsold
+ *   settlement stays, because only the ledger can sell it.
+ * - Failed, and never acknowledged as a success: yes. Its authorization was used by another transaction, has expired,
+ *   or can be claimed again. After an acknowledged success the record stays as sold, because the chain does not show
+ *   the sale.
+ * - Settled without a transaction: no, because the chain does not show it.
  */
-export function mayLeave({ view, isAcknowledged, times }: RecordedSettlement): boolean {
+export function mayEvict({ view, isAcknowledged, times }: RecordedSettlement): boolean {
   if (times.finished === undefined || view.transaction === undefined) return false;
   const isSold = view.sale.state === 'sold';
   switch (view.state) {

@@ -19,7 +19,7 @@ describe('the health of the history', () => {
     backlog = { entries: 0, oldestMs: 0 };
     [used, max, trouble] = [100 * MIB, 1000 * MIB, undefined];
     const archiver = {
-      get trouble() {
+      get condition() {
         return trouble;
       },
     };
@@ -33,9 +33,9 @@ describe('the health of the history', () => {
   });
 
   const facts = async () => {
-    const { isUp, facts: told } = await health.report();
+    const { isUp, facts: reportedFacts } = await health.report();
     expect(isUp).toBe(true);
-    return told;
+    return reportedFacts;
   };
 
   it('is well while little waits', async () => {

@@ -17,29 +17,32 @@ type NetworkBacklog = Backlog & { readonly network: string };
 
 export interface HistoryState {
   readonly backlogs: readonly NetworkBacklog[];
-  /** Until Redis is full at the rate of now, where the archive is behind and the rate is known. */
+  /**
+   * Hours until Redis is full at the present rate. `undefined` if the archive is not behind, or the rate is not
+   * known.
+   */
   readonly memoryHoursLeft: number | undefined;
 }
 
 const KEPT_MS = 1000;
-/** Settling never waits for the archive; a restart takes less than this. */
+/** A restart of the archiver takes less than this. Settling never waits for the archive. */
 const LAGGING_MS = 60_000;
 
-/** How far the archive is behind. Settling never waits for it, but what waits fills Redis. */
+/** The lag of the archive. Settling never waits for the archive, but its backlog fills Redis. */
 @Injectable()
 export class HistoryHealth extends FeatureHealth {
   readonly name = 'history';
   readonly #state: CachedPromise<HistoryState>;
   readonly #trend = new MemoryTrend();
 
-  /** @param archiver - in processes with the role history. */
+  /** @param archiver - only in processes with the role history. */
   constructor(
     @Inject(OUTBOX) private readonly outbox: Pick<Outbox, 'backlog'>,
     @Inject(RedisWatch) private readonly redis: Pick<RedisWatch, 'setUp'>,
     @Inject(BoundedArchive) private readonly archive: Pick<BoundedArchive, 'isAway'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
     @Inject(Clock) private readonly clock: Pick<Clock, 'steady'>,
-    @Optional() @Inject(Archiver) private readonly archiver?: Pick<Archiver, 'trouble'>,
+    @Optional() @Inject(Archiver) private readonly archiver?: Pick<Archiver, 'condition'>,
   ) {
     super();
     this.#state = new CachedPromise(
@@ -54,11 +57,11 @@ export class HistoryHealth extends FeatureHealth {
     return this.#state.get();
   }
 
-  /** The line of `/health`: up, for the deployment can settle, with what is wrong by its name. */
+  /** The line of `/health`: always up, because the deployment can still settle. A condition names the problem. */
   async report(): Promise<HealthReport> {
     const { backlogs, memoryHoursLeft } = await this.state();
     const lagMs = Math.max(0, ...backlogs.map(({ oldestMs }) => oldestMs));
-    const code = this.#trouble ?? (lagMs > LAGGING_MS ? 'lagging' : undefined);
+    const code = this.#condition ?? (lagMs > LAGGING_MS ? 'lagging' : undefined);
     return {
       isUp: true,
       facts: {
@@ -73,8 +76,8 @@ export class HistoryHealth extends FeatureHealth {
     };
   }
 
-  get #trouble(): ArchiveCondition | undefined {
-    return this.archiver?.trouble ?? (this.archive.isAway ? 'database_unreachable' : undefined);
+  get #condition(): ArchiveCondition | undefined {
+    return this.archiver?.condition ?? (this.archive.isAway ? 'database_unreachable' : undefined);
   }
 
   async #look(): Promise<HistoryState> {
@@ -93,7 +96,7 @@ export class HistoryHealth extends FeatureHealth {
   }
 }
 
-/** The same line where there is no `DATABASE_URL`. */
+/** The line of `/health` without `DATABASE_URL`. */
 @Injectable()
 export class NoHistory extends FeatureHealth {
   readonly name = 'history';
@@ -113,16 +116,16 @@ interface Sample {
   readonly bytes: number;
 }
 
-/** A shorter time says more of a moment than of a rate. */
+/** A shorter time would measure a moment, not a rate. */
 const LEAST_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** How fast the memory of Redis grows while nothing is archived, and how long the rest of it lasts. */
+/** The growth of the memory of Redis while the archive is behind, and the time until Redis is full. */
 class MemoryTrend {
   #first: Sample | undefined;
   #last: Sample | undefined;
 
-  /** @param isLagging - whether the archive is behind: else what was measured is over. */
+  /** @param isLagging - whether the archive is behind; otherwise the measurement starts again. */
   note(at: number, bytes: number, isLagging: boolean): void {
     if (!isLagging) {
       this.#first = undefined;
@@ -132,7 +135,7 @@ class MemoryTrend {
     this.#first ??= this.#last;
   }
 
-  /** @returns `undefined` where it does not grow, or where that is not known yet. */
+  /** @returns `undefined` if the memory does not grow, or its growth is not known yet. */
   hoursLeft(maxBytes: number): number | undefined {
     const [first, last] = [this.#first, this.#last];
     if (first === undefined || last === undefined || maxBytes === 0) return undefined;

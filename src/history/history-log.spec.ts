@@ -34,7 +34,7 @@ describe('the archiver in the log', () => {
     log.archived(56, NOTHING);
     expect(lines).toEqual([
       'info: the history is archived in PostgreSQL',
-      'error: cannot archive settlements in PostgreSQL; they stay in Redis | DATABASE_URL: db.example:5432/x402: it does not answer',
+      'error: cannot archive settlements in PostgreSQL; they stay in Redis | DATABASE_URL: db.example:5432/x402: the server does not answer',
       'error: cannot archive settlements in PostgreSQL; they stay in Redis',
       'info: the history is archived again',
     ]);
@@ -43,10 +43,10 @@ describe('the archiver in the log', () => {
   it.each<[string, ArchiveError]>([
     ['the database does not exist (3D000)', new ArchiveError('database_failed', '3D000')],
     [
-      'nothing listens there (ECONNREFUSED)',
+      'no server listens at this address (ECONNREFUSED)',
       new ArchiveError('database_unreachable', 'ECONNREFUSED'),
     ],
-    ['it does not answer', new ArchiveError('database_unreachable', undefined)],
+    ['the server does not answer', new ArchiveError('database_unreachable', undefined)],
   ])('says with setting, host and database that %s', (meaning, error) => {
     const { lines, log } = logged();
     log.failed(error.condition, error);
@@ -59,8 +59,8 @@ describe('the archiver in the log', () => {
     const { lines, log } = logged();
     log.archived(56, { ...NOTHING, unreadable: 1, gone: 2 });
     expect(lines).toEqual([
-      'error: some records could not be converted to archive rows and are stored unconverted',
-      'warn: records expired in Redis before they were archived',
+      'error: some settlements could not be converted to archive rows; the archive stores them unconverted',
+      'warn: settlement records expired in Redis before they were archived',
     ]);
   });
 });

@@ -3,7 +3,7 @@ import type { Secret } from '../platform/config/secret.js';
 import { databaseProblem } from './database-problem.js';
 import type { HistoryObserver } from './history-observer.js';
 
-/** The archiver in the log: one line for an outage, not one for each try. */
+/** The archiver in the log: one line for each outage, not for each attempt. */
 export function historyLog(logger: PinoLogger, url: Secret<string> | undefined): HistoryObserver {
   let logged: string | undefined;
   return {
@@ -17,28 +17,37 @@ export function historyLog(logger: PinoLogger, url: Secret<string> | undefined):
       if (unreadable > 0) {
         logger.error(
           { chainId, unreadable },
-          'some records could not be converted to archive rows and are stored unconverted',
+          'some settlements could not be converted to archive rows; the archive stores them unconverted',
         );
       }
       if (gone > 0)
-        logger.warn({ chainId, gone }, 'records expired in Redis before they were archived');
+        logger.warn(
+          { chainId, gone },
+          'settlement records expired in Redis before they were archived',
+        );
       logger.debug({ chainId, written, expired }, 'settlements archived');
     },
-    failed: (trouble, error) => {
-      const what = trouble ?? 'fault';
+    failed: (condition, error) => {
+      const what = condition ?? 'fault';
       if (logged === what) return;
       logged = what;
       const problem = databaseProblem(url, error);
-      const facts = problem === undefined ? { trouble, err: error } : { trouble, problem };
+      const facts =
+        problem === undefined
+          ? { trouble: condition, err: error }
+          : { trouble: condition, problem };
       logger.error(facts, 'cannot archive settlements in PostgreSQL; they stay in Redis');
     },
-    left: (chainId, { left, unarchived }) => {
-      if (left + unarchived === 0) return;
-      logger.debug({ chainId, left, unarchived }, 'archived settlements were removed from Redis');
+    evicted: (chainId, { evicted, unarchived }) => {
+      if (evicted + unarchived === 0) return;
+      logger.debug(
+        { chainId, evicted, unarchived },
+        'archived settlements were removed from Redis',
+      );
     },
-    // Each has a line of its own.
+    // Lost settlements are logged by their own part.
     resolvedLost: () => undefined,
-    // Counted; the archiver logs an outage.
+    // Look-ups are only counted; the archiver logs an outage.
     lookedUp: () => undefined,
   };
 }

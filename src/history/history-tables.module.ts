@@ -4,7 +4,7 @@ import { HistoryDatabase } from './postgres/database.module.js';
 import { PostgresTables } from './postgres/postgres-tables.js';
 import { TablesLog } from './tables-log.js';
 
-/** Imported only where there is a `DATABASE_URL`. */
+/** Imported only with `DATABASE_URL`. */
 @Module({
   imports: [HistoryDatabase.on('background')],
   providers: [PostgresTables, TablesLog, HistoryTables],

@@ -5,7 +5,7 @@ import type { TablesState } from './postgres/migrator.js';
 
 describe('the tables of the history', () => {
   let answer: TablesState | Error;
-  let told: string[];
+  let reported: string[];
   let begun: string[];
 
   const made = (settles = true): HistoryTables =>
@@ -14,15 +14,15 @@ describe('the tables of the history', () => {
         state: () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)),
       },
       {
-        waits: (state) => told.push(state),
-        found: () => told.push('found'),
-        failed: () => told.push('failed'),
+        waits: (state) => reported.push(state),
+        found: () => reported.push('found'),
+        failed: () => reported.push('failed'),
       },
       { settles },
     );
 
   beforeEach(() => {
-    [told, begun] = [[], []];
+    [reported, begun] = [[], []];
   });
 
   it('are waited for, told of once, and what needs them is begun once', async () => {
@@ -31,12 +31,12 @@ describe('the tables of the history', () => {
     answer = 'missing';
     for (let round = 0; round < 3; round += 1) await tables.round();
     expect(tables.report()).toEqual({ isUp: false, facts: { code: 'tables_missing' } });
-    expect([told, begun]).toEqual([['missing'], []]);
+    expect([reported, begun]).toEqual([['missing'], []]);
     answer = 'there';
     await tables.round();
     tables.whenThere(() => begun.push('after'));
     expect(tables.report()).toEqual({ isUp: true, facts: {} });
-    expect([told, begun]).toEqual([
+    expect([reported, begun]).toEqual([
       ['missing', 'found'],
       ['before', 'after'],
     ]);
@@ -45,7 +45,7 @@ describe('the tables of the history', () => {
   it('that were there all along are not told of', async () => {
     answer = 'there';
     await made().round();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it('of another version keep a process only from what needs them', async () => {
@@ -65,6 +65,6 @@ describe('the tables of the history', () => {
     expect(tables.report().isUp).toBe(true);
     answer = 'there';
     await tables.round();
-    expect([told, begun]).toEqual([['failed'], ['begun']]);
+    expect([reported, begun]).toEqual([['failed'], ['begun']]);
   });
 });

@@ -10,8 +10,8 @@ import { TablesLog } from './tables-log.js';
 const LOOK_MS = 250;
 
 /**
- * Waits until the tables of the history are there. Their users start then, so the migration may run
- * later. After that it stops looking; users of the tables report later problems.
+ * Waits until the tables of the history exist, so that a migration may run after the start. Users of the tables start
+ * then, and report later problems themselves.
  */
 @Injectable()
 export class HistoryTables extends FeatureHealth implements OnModuleInit, OnModuleDestroy {
@@ -38,16 +38,16 @@ export class HistoryTables extends FeatureHealth implements OnModuleInit, OnModu
     await this.#rounds.stop();
   }
 
-  /** @param begin - is called once, when the tables are there. */
+  /** @param begin - called once, as soon as the tables exist. */
   whenThere(begin: () => void): void {
     if (this.#state === 'there') begin();
     else this.#begins.push(begin);
   }
 
   /**
-   * A process without any table is not ready, and neither is one that does nothing without its own. One that settles
-   * has work that needs no table: tables of another version keep it from nothing. A database that
-   * cannot be asked says nothing of that: what settles does not depend on it.
+   * A process is not ready without any tables, or if its only work needs missing tables. A process that settles stays
+   * ready with tables of another version, because settling needs no table. A database that does not answer changes
+   * nothing here, because settling does not depend on it.
    */
   report(): HealthReport {
     if (this.#state === undefined || this.#state === 'there') return { isUp: true, facts: {} };
@@ -55,7 +55,11 @@ export class HistoryTables extends FeatureHealth implements OnModuleInit, OnModu
     return { isUp, facts: { code: `tables_${this.#state}` } };
   }
 
-  /** Never fails. @returns how long to pause. */
+  /**
+   * Never fails.
+   *
+   * @returns milliseconds to pause.
+   */
   async round(): Promise<number> {
     try {
       const state = await this.tables.state();
@@ -63,7 +67,7 @@ export class HistoryTables extends FeatureHealth implements OnModuleInit, OnModu
       this.#state = state;
       if (state === 'there') {
         if (before !== undefined) this.log.found();
-        // Not waited for: this is the round that is under way.
+        // `stop` waits for this very round, so the round must not wait for it.
         void started(this.#rounds.stop());
         for (const begin of this.#begins.splice(0)) begin();
       } else if (state !== before) {

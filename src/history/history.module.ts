@@ -5,7 +5,10 @@ import { ArchiverModule } from './archiver.module.js';
 import { HistoryHealth, NoHistory } from './history-health.js';
 import { HistoryTablesModule } from './history-tables.module.js';
 
-/** The history in `/health` of every process that uses the ledger; those with the role archive. */
+/**
+ * The line of the history in `/health`, in every process that uses the ledger; and the archiver, in processes with
+ * the role history.
+ */
 @Module({})
 export class HistoryModule {
   static forRoot(config: AppConfig): DynamicModule {

@@ -11,12 +11,12 @@ import { PostgresSettlementHistory } from './postgres/postgres-settlement-histor
 import { PostgresUnfinished } from './postgres/postgres-unfinished.js';
 import { EventWriter } from './webhooks/event-writer.js';
 
-/** Whether a process ends what a lost ledger has left: an archiver that knows chains. */
+/** Whether a process resolves lost settlements: an archiver with access to chains. */
 export function endsLost(config: AppConfig): boolean {
   return config.hasRole('history') && config.networks.length > 0;
 }
 
-/** What a lost ledger has left unfinished in the archive. */
+/** Resolves archived settlements that are unfinished because the ledger lost them. */
 @Module({})
 export class LostModule {
   static forRoot({ webhooks }: AppConfig): DynamicModule {

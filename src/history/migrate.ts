@@ -3,7 +3,7 @@ import { ArchiveError } from './archive.js';
 import { connectDatabase } from './postgres/database.js';
 import { migrate } from './postgres/migrator.js';
 
-/** `npm run migrate`: brings the tables of the history up to date, and says what it did. */
+/** `npm run migrate`: brings the tables of the history up to date, and prints the applied migrations. */
 async function main(): Promise<number> {
   const given = databaseUrlOf();
   if ('problems' in given) {
@@ -18,7 +18,7 @@ async function main(): Promise<number> {
     );
     return 0;
   } catch (error) {
-    const reason = error instanceof ArchiveError ? error.message : 'an unexpected failure';
+    const reason = error instanceof ArchiveError ? error.message : 'unexpected error';
     process.stderr.write(`The tables could not be brought up to date: ${reason}\n`);
     return 1;
   } finally {

@@ -20,14 +20,14 @@ import type { Reconciliation } from './reconciliation/settlement-history.js';
 
 const USAGE = `npm run reconcile -- [--from TIME] [--to TIME] [--network eip155:N]
 
-Times are as in 2026-11-21 or 2026-11-21T12:00:00Z, by UTC. Without them: the last 24 hours.
-Exit code 0: no differences. 1: there are some. 2: none, but not everything could be checked. 3: not run.
+TIME is 2026-11-21 or 2026-11-21T12:00:00Z, in UTC. Without --from and --to: the last 24 hours.
+Exit code 0: no differences. 1: differences. 2: no differences, but not everything was checked. 3: not run.
 `;
-/** Not run: nothing is known of the books. */
+/** Exit code without a result. */
 const NOT_RUN = 3;
 const REDIS_MS = 3000;
 
-/** `npm run reconcile`: holds the books of a time against the chains. */
+/** `npm run reconcile`: compares the history with the chains. */
 async function main(): Promise<number> {
   const given = givenArguments();
   const window = given && readWindow(given, systemClock.now());
@@ -48,7 +48,7 @@ async function main(): Promise<number> {
       const parts = {
         network,
         ...ledgerFacts,
-        books: new PostgresSettlementHistory({ db }),
+        history: new PostgresSettlementHistory({ db }),
         clock: systemClock,
       };
       const run = await reconcileNetwork(parts, { startedBy: 'command', window });
@@ -81,14 +81,16 @@ async function askLedger(
     const ledgerLanes = await knownLanes(ledger, chainId);
     return { ledgerLanes, refills: await knownRefills(ledger, chainId, ledgerLanes) };
   } catch {
-    process.stderr.write(`${network}: Redis does not answer; senders are taken for lanes\n`);
+    process.stderr.write(
+      `${network}: Redis does not answer; every sender of a recorded transaction counts as a lane\n`,
+    );
     return { ledgerLanes: undefined };
   } finally {
     for (const redis of ledger.all) redis.disconnect();
   }
 }
 
-/** To the ledger of a chain; not connected yet. */
+/** A connection to the ledger of a chain, not opened yet. */
 function commandConnections({ redis }: AppConfig, chainId: number): LedgerConnections {
   const open = (tag?: string): Redis => {
     const connection = connectLedger(redis.ledger, tag);
@@ -112,6 +114,6 @@ try {
 } catch (error) {
   const isKnown = error instanceof ConfigError || error instanceof ArchiveError;
   process.exitCode = refuse(
-    `Not reconciled: ${isKnown ? error.message : 'an unexpected failure'}\n`,
+    `Reconciliation failed: ${isKnown ? error.message : 'unexpected error'}\n`,
   );
 }

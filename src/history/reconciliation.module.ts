@@ -7,9 +7,9 @@ import { PostgresSettlementHistory } from './postgres/postgres-settlement-histor
 import {
   DailyReconciliation,
   DailyRuns,
-  NetworkBooks,
+  NetworkReconciliation,
 } from './reconciliation/daily-reconciliation.js';
-import { LedgerBooks } from './reconciliation/ledger-books.js';
+import { LedgerReconciliation } from './reconciliation/ledger-reconciliation.js';
 import { ReconciliationHealth } from './reconciliation/reconciliation-health.js';
 
 /** The daily reconciliation, in processes with the role history where a time is set for it. */
@@ -18,7 +18,7 @@ import { ReconciliationHealth } from './reconciliation/reconciliation-health.js'
   providers: [
     PostgresSettlementHistory,
     { provide: DailyRuns, useExisting: PostgresSettlementHistory },
-    { provide: NetworkBooks, useClass: LedgerBooks },
+    { provide: NetworkReconciliation, useClass: LedgerReconciliation },
     DailyReconciliation,
     ReconciliationHealth,
   ],

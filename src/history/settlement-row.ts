@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import type { Change } from '../settlement/ledger/outbox.js';
 
-/** A row of `x402.settlements` as it is written. */
+/** A row of `x402.settlements` to write. */
 export interface SettlementRow {
   readonly id: Buffer;
   readonly claimed_at: Date;
@@ -44,9 +44,7 @@ export interface SettlementRow {
   readonly unclaimed_at: Date | null;
 }
 
-/**
- * What does not change once it is known: a record without it, made after a loss, does not erase it.
- */
+/** Columns that never change once they are known. A record that was restored without them does not erase them. */
 export const LASTING_COLUMNS = [
   'scheme',
   'method',
@@ -64,7 +62,7 @@ export const LASTING_COLUMNS = [
 const WORD = 32;
 const ADDRESS = 20;
 
-/** @throws TypeError for a record that holds what no column can. */
+/** @throws TypeError for a record with a value that no column can hold. */
 export function rowOf(
   chainId: number,
   epoch: number,
@@ -96,7 +94,7 @@ export function rowOf(
     is_async: view.isAsync,
     authorization_id: wordOf(authorizationId),
     terms_tag: wordOf(view.termsTag),
-    // Empty where a lane made the record again: it keeps no signature.
+    // Empty for a record that a lane restored, because a lane stores no signature.
     signed_tag: view.signedTag === '' ? Buffer.alloc(0) : wordOf(view.signedTag),
     scheme: details?.scheme ?? null,
     method: details?.method ?? null,
@@ -116,18 +114,18 @@ export function rowOf(
   };
 }
 
-/** A name that is a hash: 32 bytes in base64url. */
+/** The 32 bytes of an id, which is a hash in base64url. */
 function wordOf(tag: string): Buffer {
   const bytes = Buffer.from(tag, 'base64url');
   if (bytes.length === WORD && bytes.toString('base64url') === tag) return bytes;
-  throw new TypeError('a record has an id that is not a hash');
+  throw new TypeError('the id of a settlement is not a hash');
 }
 
 function bytesOf(hex: Hex | undefined, length: number): Buffer | null {
   if (hex === undefined) return null;
   const bytes = Buffer.from(hex.slice(2), 'hex');
   if (bytes.length === length && hex.length === 2 + 2 * length) return bytes;
-  throw new TypeError('a record has a hash or an address of the wrong length');
+  throw new TypeError('a hash or an address of a settlement has the wrong length');
 }
 
 function dateOf(ms: number | undefined): Date | null {
@@ -135,11 +133,11 @@ function dateOf(ms: number | undefined): Date | null {
 }
 
 function present<T>(value: T | null): T {
-  if (value === null) throw new TypeError('a record lacks a value');
+  if (value === null) throw new TypeError('a settlement lacks a value that the archive requires');
   return value;
 }
 
-/** Of several changes of one settlement the newest: one statement writes each row once. */
+/** The newest change of each settlement, because one statement can write a row only once. */
 export function newestOf(changes: readonly Change[]): readonly Change[] {
   const newest = new Map<string, Change>();
   for (const change of changes) {

@@ -5,7 +5,9 @@ import { ArchiveError } from './archive.js';
 import { databaseProblem } from './database-problem.js';
 import type { TablesState } from './postgres/migrator.js';
 
-/** The wait for the tables, in processes that do not make them: those that do log that themselves. */
+/**
+ * Logs the wait for the tables, in processes that do not create them. Processes that create them log that themselves.
+ */
 @Injectable()
 export class TablesLog {
   readonly #isSilent: boolean;
@@ -22,16 +24,16 @@ export class TablesLog {
     if (this.#isSilent) return;
     const what = state === 'missing' ? 'has no tables yet' : 'has tables of another version';
     this.logger.info(
-      `PostgreSQL ${what}: waiting until the role history or \`npm run migrate\` has made them`,
+      `PostgreSQL ${what}: start a process with the role history, or run \`npm run migrate\``,
     );
   }
 
-  /** Called where it has waited. */
+  /** Called only after a wait. */
   found(): void {
     if (!this.#isSilent) this.logger.info('the PostgreSQL tables are ready');
   }
 
-  /** The database cannot be asked. Called once. */
+  /** The database does not answer. Called once. */
   failed(error: unknown): void {
     if (this.#isSilent) return;
     const known = error instanceof ArchiveError ? error : undefined;

@@ -8,7 +8,7 @@ import { isShortName, NAME_MAX_BYTES } from './names.js';
 import { StorageProvider } from './storage/storage-provider.js';
 import { HubRefusal } from './wire/hub-refusal.js';
 
-/** Most files of a bucket that one request removes, and how many at a time. */
+/** Limit of files of a bucket that one request removes, and how many at a time. */
 const REMOVED_MOST = 10_000;
 const REMOVED_AT_ONCE = 200;
 
@@ -55,8 +55,8 @@ export class HubBuckets {
   }
 
   /**
-   * Removes the files of a bucket one by one, and then the bucket. A repeat continues an interrupted removal. An upload of
-   * the same key that came meanwhile, to another bucket perhaps, stays.
+   * Removes the files of a bucket one by one, and then the bucket. A repeat continues an interrupted removal. A
+   * concurrent upload of the same key stays.
    *
    * @throws HubRefusal 404 for an unknown bucket; 409 where the bucket has more files than one request removes.
    */
@@ -72,7 +72,7 @@ export class HubBuckets {
       }
       await Promise.all(
         files.map(async ({ id, order }) => {
-          // A file that is for sale is not removed up to an order.
+          // The removal up to an order spares a file that is for sale.
           const isPriced = (await this.index.lookUp(owner, id))?.terms !== undefined;
           if (isPriced) await this.storage.note({ op: 'price', owner, id, terms: '' });
           await this.storage.note({ op: 'remove', owner, id, upTo: order });
@@ -80,7 +80,9 @@ export class HubBuckets {
         }),
       );
     }
-    throw HubRefusal.busy(`the bucket has more files than ${REMOVED_MOST}; ask again for the rest`);
+    throw HubRefusal.busy(
+      `${REMOVED_MOST} files of the bucket were removed; repeat the request to remove the rest`,
+    );
   }
 }
 

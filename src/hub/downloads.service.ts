@@ -13,9 +13,9 @@ import type { StoredObject } from './storage/storage-provider.js';
 import { HubRefusal } from './wire/hub-refusal.js';
 import { sendPayload } from './wire/payload-response.js';
 
-/** Payloads that are sent in more than one go. */
+/** Payloads that are sent in several pieces. */
 const LONG_BYTES = 65_536;
-/** Most owners of one name whose files are compared with the wanted bucket. */
+/** Limit of owners of one name whose files are compared with the requested bucket. */
 const NAMESAKES_MOST = 32;
 
 /** A name with a price. */
@@ -30,7 +30,7 @@ interface Download {
   readonly bucket?: string;
   /** Digest of a version; empty for the newest. */
   readonly sha256?: string;
-  /** Answer with the place of the file instead of its bytes. */
+  /** Sends the place of the file instead of its bytes. */
   readonly isDescriptor?: boolean;
   /** Media type of a file stored without one; `text/plain` where absent. */
   readonly usualType?: string;
@@ -39,7 +39,7 @@ interface Download {
   readonly caller: () => Promise<Caller>;
 }
 
-/** Serves files to callers who may read them, or have paid for them. */
+/** Serves files to callers who may read them or have paid for them. */
 @Injectable()
 export class Downloads {
   constructor(
@@ -60,7 +60,7 @@ export class Downloads {
     await this.limits.takeSigner(caller, response);
     const named = await this.find(owner, asked);
     const { object, terms } = named;
-    // A name without an owner may stand for a file with a price.
+    // A name without an owner may find a file with a price.
     if (terms !== undefined && caller.signer !== object.owner) {
       await this.#sell(request, response, { ...named, terms }, asked);
       return;
@@ -73,7 +73,7 @@ export class Downloads {
   /**
    * The newest payload of a name, in its bucket.
    *
-   * @param owner - in its one form; empty for any.
+   * @param owner - in canonical form; empty for any.
    * @throws HubRefusal 404 for an unknown file.
    */
   async find(owner: string, { id, bucket }: Pick<Download, 'id' | 'bucket'>): Promise<NamedObject> {
@@ -98,7 +98,7 @@ export class Downloads {
   }
 
   /**
-   * A buyer reads a file with a price, also where only its owner may read.
+   * A buyer may read a file with a price, even where only its owner may read.
    *
    * @returns whether the request was answered.
    */
@@ -127,7 +127,7 @@ export class Downloads {
     asked: Download,
   ): Promise<void> {
     const price = priceOf(named.terms, named.object);
-    // A buyer never pays for bytes that are not served; earlier bytes that were bought are judged on their own.
+    // A buyer never pays for bytes that are not served; earlier bought bytes are checked separately.
     const assertServed = (): void => {
       this.hub.assertServed(named, price.object);
     };
@@ -142,7 +142,7 @@ export class Downloads {
       release();
     }
     if (object === undefined) return;
-    // A buyer may have bought earlier bytes than those on sale now.
+    // A buyer may have bought earlier bytes than the present ones.
     await this.hub.assertBytesServed(object);
     await this.#send(request, response, object, asked);
   }
@@ -153,7 +153,7 @@ export class Downloads {
     object: StoredObject,
     { usualType }: Download,
   ): Promise<void> {
-    // Short ones are out of memory before the next request comes.
+    // Short payloads have left memory before the next request arrives.
     if (object.size > LONG_BYTES) this.limits.takeStream(request, response);
     const contentType = object.contentType ?? usualType;
     await sendPayload(request, response, { ...object, contentType }, (from, length) =>

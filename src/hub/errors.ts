@@ -1,24 +1,21 @@
 import { FacilitatorError } from '../protocol/errors.js';
 
-/** Storage cannot be used now, or it is not known whether something was stored. Worth another try. */
+/** Storage is unavailable, or it is unknown whether a payload was stored. Worth a retry. */
 export class StorageUnavailableError extends FacilitatorError {
   readonly code = 'storage_unavailable';
 
   constructor(operation: string, cause?: unknown) {
-    super(`the hub's storage did not do ${operation}`, { cause });
+    super(`the storage of the hub failed: ${operation}`, { cause });
     this.name = 'StorageUnavailableError';
   }
 }
 
-/**
- * The index is being rebuilt, or Redis does not answer: a file that is not found now may well
- * exist.
- */
+/** The index is being rebuilt, or Redis does not answer: a file that is not found now may exist. */
 export class IndexUnavailableError extends FacilitatorError {
   readonly code = 'index_unavailable';
 
   constructor(what: string, cause?: unknown) {
-    super(`the hub's index cannot be used: ${what}`, { cause });
+    super(`the index of the hub is unavailable: ${what}`, { cause });
     this.name = 'IndexUnavailableError';
   }
 }
@@ -33,12 +30,12 @@ export class DamagedObjectError extends FacilitatorError {
   }
 }
 
-/** The facilitator did not answer: a settlement may have been made all the same. */
+/** The facilitator did not answer; the settlement may have been made. */
 export class GatewayUnavailableError extends FacilitatorError {
   readonly code = 'facilitator_unavailable';
 
   constructor(what: string, cause?: unknown) {
-    super(`the facilitator did not answer to ${what}`, { cause });
+    super(`the facilitator did not answer: ${what}`, { cause });
     this.name = 'GatewayUnavailableError';
   }
 }

@@ -3,14 +3,14 @@ import { FeatureHealth, type HealthReport } from '../platform/observability/feat
 import { HubIndex } from './index/hub-index.js';
 import { StorageProvider } from './storage/storage-provider.js';
 
-/** Health probes come from everywhere; storage is asked no more often than this. */
+/** Interval of storage probes, because health is requested often. */
 const SHARED_MS = 2000;
-/** A storage that takes longer to write and read a few bytes is of no use now. */
+/** A storage that takes longer for a few bytes counts as failed. */
 const PROBE_TIMEOUT_MS = 500;
 
 type HubCondition = 'storage_unavailable' | 'storage_slow' | 'index_unavailable';
 
-/** Whether the hub can store and find now: a probe is written and read, the index is looked at. */
+/** Whether the hub can store and find files now: writes and reads a probe, and checks the index. */
 @Injectable()
 export class HubHealth extends FeatureHealth {
   readonly name = 'hub';
@@ -30,7 +30,7 @@ export class HubHealth extends FeatureHealth {
     return code === undefined ? { isUp: true, facts } : { isUp: false, facts: { code, ...facts } };
   }
 
-  /** Asked by many, answered once in a while. */
+  /** Cached for a short time for all callers. */
   condition(): Promise<HubCondition | undefined> {
     const now = performance.now();
     if (this.#shared === undefined || now - this.#shared.at > SHARED_MS) {
@@ -43,7 +43,7 @@ export class HubHealth extends FeatureHealth {
     return this.storage.freeBytes();
   }
 
-  /** Whether the hub has had its storage since the process began: before that it answers nothing. */
+  /** Whether the storage was opened since the process began: before that the hub answers no request. */
   get isOpen(): boolean {
     return this.index.isOpen;
   }
@@ -62,7 +62,7 @@ export class HubHealth extends FeatureHealth {
   }
 }
 
-/** In a process that is a hub alone. One with other roles answers for those: its payments must not wait for files. */
+/** Gates readiness only in a process with no other role, because payments must not wait for files. */
 @Injectable()
 export class HubStorageHealth extends FeatureHealth {
   readonly name = 'hub_storage';

@@ -1,4 +1,4 @@
-/** What one operation has done since the process began. */
+/** Counts of one operation since the process began. */
 interface OperationStats {
   readonly count: number;
   /** Bytes of payloads. */
@@ -8,8 +8,8 @@ interface OperationStats {
 export type HubOperation = 'upload' | 'download' | 'remove';
 
 /**
- * What became of a request for a file with a price: a 402; a payment that was settled, or never will be; or one that
- * is under way. A repeat of what was sold before is none of these.
+ * The result of a request for a priced file: a 402; a payment that was settled, or never will be; or one in progress. A
+ * repeat of an earlier sale is not counted.
  */
 export type SaleStep = 'offered' | 'sold' | 'failed' | 'pending';
 

@@ -22,7 +22,6 @@ import { CompactionTurns } from './compaction/compaction-turns.service.js';
 import { Downloads } from './downloads.service.js';
 import { HubService } from './hub.service.js';
 import { HubHealth, HubStorageHealth } from './hub-health.service.js';
-import { indexLog, openingLog, storageLog } from './hub-log.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex } from './index/hub-index.js';
 import { HubListing } from './index/hub-listing.js';
@@ -46,7 +45,7 @@ import { V1BucketsController } from './v1/v1-buckets.controller.js';
 import { V1ObjectsController } from './v1/v1-objects.controller.js';
 import { V1TotalsController } from './v1/v1-totals.controller.js';
 
-/** The file hub: storage, its index, and the interface its clients know. */
+/** The file hub: storage, index and the interface of its clients. */
 @Module({
   controllers: [
     ApiUploadController,
@@ -66,12 +65,7 @@ import { V1TotalsController } from './v1/v1-totals.controller.js';
     V1TotalsController,
   ],
   providers: [
-    {
-      provide: StorageProvider,
-      inject: [AppConfig, PinoLogger],
-      useFactory: ({ hub }: AppConfig, logger: PinoLogger) =>
-        createStorage(hub, storageLog(logger)),
-    },
+    { provide: StorageProvider, inject: [AppConfig, PinoLogger], useFactory: createStorage },
     {
       provide: HubIndex,
       inject: [HUB_REDIS, StorageProvider, PinoLogger, AppConfig],
@@ -82,8 +76,8 @@ import { V1TotalsController } from './v1/v1-totals.controller.js';
         { hub }: AppConfig,
       ): Promise<HubIndex> => {
         const seal = new PriceSeal(hub.sales?.secret.reveal() ?? '');
-        const index = new HubIndex(redis, indexLog(logger), { seal, versions: hub.versions });
-        await index.start(new StorageOpening(storage, openingLog(logger)));
+        const index = new HubIndex(redis, logger, { seal, versions: hub.versions });
+        await index.start(new StorageOpening(storage, logger));
         return index;
       },
     },
@@ -113,6 +107,7 @@ import { V1TotalsController } from './v1/v1-totals.controller.js';
         PinoLogger,
         HubStats,
         HubService,
+        HubLimits,
         { token: PaymentGateway, optional: true },
       ],
       useFactory: createSales,
@@ -122,7 +117,7 @@ import { V1TotalsController } from './v1/v1-totals.controller.js';
   exports: [HubHealth, HubStats, HubService, HubListing],
 })
 export class HubModule implements OnApplicationShutdown {
-  /** @param own - `PaymentGateway` and what it needs, where the process itself verifies and settles. */
+  /** @param own - `PaymentGateway` and its dependencies, where the process itself verifies and settles. */
   static forRoot(
     { roles }: AppConfig,
     { imports = [], providers = [] }: Pick<DynamicModule, 'imports' | 'providers'>,
@@ -137,7 +132,7 @@ export class HubModule implements OnApplicationShutdown {
 
   constructor(private readonly index: HubIndex) {}
 
-  /** The last upload is answered by then; another process may write from now on. */
+  /** The last upload was answered; another process may write from now on. */
   async onApplicationShutdown(): Promise<void> {
     await this.index.stop();
   }

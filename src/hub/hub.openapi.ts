@@ -1,31 +1,29 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiHeader, ApiOperation, ApiQuery } from '@nestjs/swagger';
 import {
+  type Answer,
   Answers,
   type AnswersByStatus,
-  count,
-  flag,
   free,
   type Json,
   jsonAnswer,
   type JsonObject,
   listOf,
-  moment,
   object,
   type OpenApiPart,
   schemaRef,
   text,
 } from '../platform/http/openapi.js';
-import { BUCKET_KINDS } from './names.js';
+import { HubDescriptor, HubLinksTakenBack, PRICED_TOKEN } from './api/hub.response.js';
 
 type Security = Record<string, string[]>[] & Json;
 
 /** On the hub `Authorization` is for signatures, never for keys. */
 const KEY_IF_IN_USE: Security = [{}, { apiKey: [] }];
-/** Of what a link opens: its owner vouches for who comes with it. */
+/** For the content of a link, because its owner allows the access. */
 export const BY_LINK: Security = [];
 
-/** Where a file lies, for examples. */
+/** The place of a file, for examples. */
 export const DESCRIPTOR = { File: '3f9a51c2a0d14f5c8f1b6f0a2c7be9aa', Start: 62, Size: 11 };
 
 export const refusal = (
@@ -64,7 +62,7 @@ export const PRICED = jsonAnswer(
 );
 /** Of a link. */
 export const OVER: AnswersByStatus = {
-  410: refusal('The link is over, used up or taken back.', 'the link is over'),
+  410: refusal('The link has expired, or it was used or revoked.', 'the link has expired'),
 };
 /** Of bytes that are sent. */
 export const IN_PARTS: AnswersByStatus = {
@@ -74,7 +72,7 @@ export const IN_PARTS: AnswersByStatus = {
 };
 
 const BYTES = { 'text/plain': { schema: text } };
-/** What a link opens. */
+/** The bytes behind a link. */
 export const SHARED_BYTES: JsonObject = {
   description: 'The bytes, as the type they were stored with.',
   content: BYTES,
@@ -89,26 +87,26 @@ export const DOWNLOADED: JsonObject = {
 };
 export const OBJECT_BYTES: JsonObject = {
   description: 'The bytes, as the type they were stored with.',
-  // Some generators of clients do not know a range of types alone.
+  // Some client generators do not support only a range of types.
   content: { 'application/octet-stream': { schema: text }, '*/*': { schema: text } },
 };
-export const STORED = jsonAnswer('Where it lies.', 'HubDescriptor', DESCRIPTOR);
-export const LINKS_TAKEN_BACK = jsonAnswer('They open nothing any more.', 'HubLinksTakenBack', {
+export const STORED = jsonAnswer('Where it lies.', HubDescriptor, DESCRIPTOR);
+export const LINKS_TAKEN_BACK = jsonAnswer('They open nothing any more.', HubLinksTakenBack, {
   Owner: '0x6370ef2f4db3611d657b90667de398a2cc2a370c',
   Links: 'one',
 });
 
 interface Facts {
-  readonly answer: JsonObject;
+  readonly answer: Answer;
   /** Of the answer; 200 if absent. */
   readonly status?: number;
-  /** Other answers than those of every route. */
+  /** Answers besides those of every route. */
   readonly more?: AnswersByStatus;
-  /** What its query says beside the owner, as the class that reads it. */
+  /** Query parameters besides the owner, as a DTO class. */
   readonly query?: Type;
   /** The query names no owner. */
   readonly hasNoOwner?: boolean;
-  /** The same fields come in a form, under their names in any case. */
+  /** A form may hold the same fields, with names in any case. */
   readonly isForm?: boolean;
   readonly security?: Security;
 }
@@ -138,7 +136,7 @@ const OWNER = ApiQuery({ ...OWNER_FIELD, required: false, schema: text });
 export const OWNER_IN_PATH = { ...OWNER_FIELD, schema: text };
 export const NAME_IN_PATH = {
   name: 'name',
-  description: 'The id it was stored under.',
+  description: 'The id of the file.',
   schema: text,
 };
 
@@ -148,7 +146,7 @@ const FORM = applyDecorators(
   ApiBody({ required: false, schema: { type: 'object', additionalProperties: text } }),
 );
 
-/** What a buyer may show for a download. */
+/** Headers by which a buyer pays for a download. */
 export const TakesPayments = (): MethodDecorator =>
   applyDecorators(
     ApiHeader({
@@ -165,35 +163,12 @@ export const TakesPayments = (): MethodDecorator =>
     }),
   );
 
-const TOKEN = {
-  type: 'object',
-  description:
-    'How the token is paid: `name` and `version` of its EIP-712 domain, or `assetTransferMethod`.',
-  additionalProperties: text,
-} as const;
-
-const LIES = {
-  File: { ...text, description: 'The volume.' },
-  Start: { ...count, description: 'Byte offset of the payload in it.' },
-  Size: { ...count, description: 'Bytes.' },
-};
-
-const isHub = { type: 'string', const: 'hub' } as const;
-
 /** A list, or `null` in place of an empty one. */
 const listOrNull = (items: JsonObject): JsonObject => ({
   oneOf: [{ type: 'array', items }, { type: 'null' }],
 });
 
-const BUCKET = { bucket: text, owner: text, kind: { type: 'string', enum: BUCKET_KINDS } } as const;
-
-/** Of a list of `/v1`. */
-const CONTINUED = {
-  nextCursor: { ...text, description: '`cursor` of the next page; empty at the end.' },
-};
-const TOTAL = { total: { ...count, description: 'Of all rows, with `withTotal=1`.' } };
-
-/** What the hub answers, and the one body that no DTO class describes. */
+/** The hub: lists of texts and rows, what is no answer of one handler, and the one body that no DTO class describes. */
 export const HUB_OPENAPI: OpenApiPart = {
   tags: [
     {
@@ -203,62 +178,11 @@ export const HUB_OPENAPI: OpenApiPart = {
     },
   ],
   schemas: {
-    HubDescriptor: object(LIES),
-    HubReceived: object({
-      ...LIES,
-      Owner: text,
-      Name: text,
-      Sha256: { ...text, pattern: '^[0-9a-f]{64}$' },
-    }),
     HubTexts: listOrNull(text),
     HubRows: listOrNull(free),
-    HubRemoved: object({ Owner: text, Name: text }),
-    HubRetention: object({ Owner: text, Days: count }),
-    HubLinksTakenBack: object(
-      { Owner: text, Links: { type: 'string', enum: ['one', 'family', 'all'] } },
-      {
-        IssuedUntil: {
-          type: 'integer',
-          description:
-            'Of all: the newest time of issue, Unix seconds, of the links that were taken back.',
-        },
-      },
-    ),
-    HubInfo: object({ Type: isHub, Name: text }, {}, { additionalProperties: true }),
-    HubRefusal: object({ Type: isHub, Message: text }),
-    HubBucket: object({ ...BUCKET, createdAt: moment }),
-    HubBucketCreated: object({ ...BUCKET, created: flag }),
-    HubBucketRemoved: object({ bucket: text, owner: text, deleted: flag }),
-    HubBuckets: object(
-      {
-        buckets: { ...listOf(free), description: 'With the fields of the original.' },
-        ...CONTINUED,
-      },
-      TOTAL,
-    ),
-    HubReceipt: object({
-      bucket: text,
-      owner: text,
-      key: text,
-      size: count,
-      sha256: { ...text, pattern: '^[0-9a-f]{64}$' },
-      status: { type: 'string', const: 'staged', description: 'It is durable, and on no chain.' },
-      availability: { type: 'string', const: 'pending' },
-      createdAt: moment,
-    }),
-    HubObjects: object({ objects: listOf('HubReceipt'), ...CONTINUED }, TOTAL),
-    HubReceipts: object({ objects: listOf('HubReceipt') }),
+    HubRefusal: object({ Type: { ...text, const: 'hub' }, Message: text }),
     HubConversations: object({ conversations: listOrNull(text) }),
     HubMessages: object({ conversation: text, messages: listOf(text) }),
-    HubOwner: object({ owner: text, account: free }),
-    HubOverview: object({
-      totalAddresses: { ...count, description: 'Owners that have ever stored something.' },
-      walletsWithMemory: { ...count, description: 'Owners that have any file now.' },
-      memoryCount: { ...count, description: 'Files.' },
-      memoryBytes: { ...count, description: 'Stored and not freed.' },
-      memoryGB: { type: 'number', minimum: 0 },
-      computedAt: { ...count, description: 'Unix seconds.' },
-    }),
     HubPriceWanted: object(
       { file: { ...text, minLength: 1 }, amount: { ...text, description: 'Atomic units.' } },
       {
@@ -268,25 +192,11 @@ export const HUB_OPENAPI: OpenApiPart = {
         accessSeconds: { type: 'integer', minimum: 60, maximum: 31_536_000 },
         until: { type: 'integer', description: 'Unix seconds; nothing is sold from then on.' },
         contentType: { ...text, description: 'That of the file if absent.' },
-        extra: TOKEN,
+        extra: PRICED_TOKEN,
       },
       {
         description:
           'Signed by its owner in the strict form. An `amount` of `0` takes the price away.',
-      },
-    ),
-    HubPrice: object(
-      { owner: text, file: text, amount: text },
-      {
-        network: text,
-        asset: text,
-        payTo: text,
-        accessSeconds: { type: 'integer' },
-        until: { type: 'integer' },
-        contentType: text,
-        sha256: text,
-        size: { type: 'integer' },
-        extra: TOKEN,
       },
     ),
     HubPaymentRequired: object(

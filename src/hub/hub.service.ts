@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../platform/config/app-config.js';
+import type { HubDescriptor } from './api/hub.response.js';
 import { DamagedObjectError } from './errors.js';
 import { HubStats } from './hub-stats.js';
 import { HubIndex, type NamedObject } from './index/hub-index.js';
@@ -21,22 +22,14 @@ import {
 import { verifiedRead } from './storage/verified-read.js';
 import { HubRefusal } from './wire/hub-refusal.js';
 
-/** A stored payload as clients see it. */
-interface Descriptor {
-  /** `<owner>/<volume>.log`, as the original names volumes. */
-  readonly File: string;
-  readonly Start: number;
-  readonly Size: number;
-}
-
-/** Of a text, made JSON at a time. */
+/** Bytes of a text that are converted to JSON at a time. */
 const TEXT_PIECE_BYTES = 65_536;
 
-export function descriptorOf({ owner, volume, start, size }: StoredObject): Descriptor {
+export function descriptorOf({ owner, volume, start, size }: StoredObject): HubDescriptor {
   return { File: `${owner}/${volume}.log`, Start: start, Size: size };
 }
 
-/** What the hub does, for every route alike. Owners come in their one form. */
+/** Operations of the hub, the same for every route. Owners are in canonical form. */
 @Injectable()
 export class HubService {
   constructor(
@@ -55,7 +48,7 @@ export class HubService {
     this.index.assertSound();
     const room = this.limits.begin(object.owner);
     try {
-      // The body that these are from is counted as memory until it is answered.
+      // Until the answer, the memory of the body is counted elsewhere.
       await room.close(object, bytes.length);
       const stored = await this.storage.put(() => object, bytes);
       this.stats.note('upload', stored.size);
@@ -66,10 +59,10 @@ export class HubService {
   }
 
   /**
-   * Stores what streams in.
+   * Stores a stream.
    *
-   * @param describe - asked when the stream has ended.
-   * @param owner - where it is known before that.
+   * @param describe - called at the end of the stream.
+   * @param owner - where it is known before.
    */
   async storeStream(
     describe: () => Promise<NewObject>,
@@ -112,10 +105,10 @@ export class HubService {
   }
 
   /**
-   * One of the payloads that a name stands for or stood for.
+   * One of the present or earlier payloads of a name.
    *
    * @param sha256 - hex.
-   * @throws HubRefusal when it is not one of them, or not any more.
+   * @throws HubRefusal when it is not, or no longer, one of them.
    */
   async findVersion(name: ObjectName, sha256: string): Promise<StoredObject> {
     const versions = await this.listing.versions(name);
@@ -132,7 +125,7 @@ export class HubService {
   }
 
   /**
-   * These bytes may go out. The answers under way end as they began.
+   * Whether these bytes may be sent. Answers in progress continue.
    *
    * @throws HubRefusal where the operator has taken them down.
    */
@@ -141,47 +134,47 @@ export class HubService {
     if (takedown !== undefined) throw HubRefusal.takenDown(takedown.reason);
   }
 
-  /** The same for bytes that no name may stand for any more. @throws HubRefusal */
+  /** The same for bytes without a present name. @throws HubRefusal */
   async assertBytesServed(object: StoredObject): Promise<void> {
     const takedowns = await this.listing.takedownsOf([object.sha256]);
     this.assertServed({ takedowns }, object);
   }
 
-  /** Gives up one payload of a name; a newer one that came meanwhile stays. */
+  /** Removes one payload of a name; a newer one stays. */
   async expire({ owner, id, order }: StoredObject): Promise<void> {
     await this.storage.note({ op: 'remove', owner, id, upTo: order });
     this.stats.note('remove');
   }
 
-  /** @param days - that an owner's payloads can be found for; 0 for ever. */
+  /** @param days - for which an owner's payloads can be found; 0 without limit. */
   async setRetention(owner: string, days: number): Promise<void> {
     this.index.assertSound();
     await this.storage.note({ op: 'retention', owner, id: '', days });
   }
 
   /**
-   * Stops serving these bytes, or serves them again. The change is durable when this resolves, and
-   * so holds in every process.
+   * Stops serving these bytes, or serves them again. The change is durable when this resolves, and applies in every
+   * process.
    */
   async noteTakedown(takedown: Omit<Takedown, 'order'>): Promise<void> {
     this.index.assertSound();
     await this.storage.note(takedown);
   }
 
-  /** What a name costs; `undefined` where there is no such file, or it costs nothing. */
+  /** The price of a name; `undefined` for a missing or free file. */
   async priceOf(owner: string, id: string): Promise<Price | undefined> {
     const named = await this.lookUp(owner, id);
     return named?.terms === undefined ? undefined : priceOf(named.terms, named.object);
   }
 
-  /** @param price - `undefined` for none any more. */
+  /** @param price - `undefined` removes it. */
   async setPrice(name: ObjectName, price: Price | undefined): Promise<void> {
     this.index.assertSound();
     const terms = price === undefined ? '' : termsOf(price);
     await this.storage.note({ op: 'price', owner: name.owner, id: name.id, terms });
   }
 
-  /** Takes this price away, and none that was set since. */
+  /** Removes this price, but no later one. */
   async withdrawPrice({ owner, id }: ObjectName, price: Price): Promise<void> {
     const withdraws = createHash('sha1').update(termsOf(price)).digest('hex');
     await this.storage.note({ op: 'price', owner, id, terms: '', withdraws });
@@ -206,11 +199,11 @@ export class HubService {
   }
 
   /**
-   * The texts of a conversation in its order, as a JSON array in pieces: a few members and one block of a
-   * payload are in memory at a time. A member whose beginning cannot be read is left out, as the original
-   * did; files too long to have been messages are, too, and so are those that were taken down.
+   * The texts of a conversation in order, as a JSON array in pieces: a few members and one block of a payload are in
+   * memory at a time. Left out are members whose beginning cannot be read, as in the original, files too long for a
+   * message, and files that were taken down.
    *
-   * @param isOwn - whether its owner asks. Others do not get what has a price.
+   * @param isOwn - whether the owner asks; other callers do not get files with a price.
    * @throws DamagedObjectError where a later part of a text cannot be read.
    */
   async *conversation(
@@ -275,7 +268,7 @@ function assertNames({ owner, bucket, id, kind }: NewObject): void {
   }
 }
 
-/** A stream that knows how much went by, and ends with a refusal where it gets too long or there is no room. */
+/** A stream that counts its bytes, and ends with a refusal when it gets too long or there is no space. */
 class MeasuredPieces implements AsyncIterable<Uint8Array> {
   #bytes = 0;
 

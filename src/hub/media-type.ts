@@ -1,4 +1,4 @@
-/** Characters of a media type, at most. */
+/** Maximum characters of a media type. */
 const MEDIA_TYPE_MAX = 127;
 
 /** The two halves (RFC 6838 §4.2), without parameters; in lower case, as two of them are compared. */
@@ -10,8 +10,8 @@ export function isMediaType(text: string): boolean {
 }
 
 /**
- * The media type in a `Content-Type`, in its one form. What parameters say is left out: they are of
- * the sender's transport more often than of the file.
+ * The media type of a `Content-Type` in canonical form. Parameters are dropped, because they usually belong to the
+ * transport.
  *
  * @returns `undefined` without a readable type.
  */
@@ -41,10 +41,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'text/csv',
 ]);
 
-/**
- * Whether bytes of this type may be shown in place, no matter who stored them. Anything else is an
- * attachment.
- */
+/** Whether bytes of this type may be shown in place, for any uploader. Everything else is an attachment. */
 export function isShown(type: string | undefined): boolean {
   return type !== undefined && SHOWN.has(type);
 }

@@ -1,10 +1,10 @@
 /**
- * Bytes of each name, as they are kept: in JSON, where a control character takes six. The index keeps
- * them in memory for as long as there is the payload.
+ * Bytes of each name in JSON, where a control character takes six. The index keeps names in memory as long as the
+ * payload exists.
  */
 export const NAME_MAX_BYTES = { owner: 256, bucket: 256, id: 512, kind: 64 } as const;
 
-/** What a bucket can be for. */
+/** Kinds of buckets. */
 export const BUCKET_KINDS = ['memory', 'knowledgebase', 'file', 'model', 'dataset'] as const;
 
 /** Whether a name may stand in this place. */

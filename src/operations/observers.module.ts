@@ -3,7 +3,7 @@ import type { AppConfig } from '../platform/config/app-config.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { TracingModule } from './tracing/tracing.module.js';
 
-/** The observers of all rooms. It is global because rooms know no operations: they inject the tokens of their own. */
+/** The observers of all rooms. Global, because rooms do not know the operations room: they inject their own tokens. */
 @Global()
 @Module({})
 export class ObserversModule {

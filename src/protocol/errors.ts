@@ -1,17 +1,18 @@
-/** Errors that a caller inside cannot decide about. What a payment is refused for is never one of them. */
+/** Errors that inner code cannot handle. A refused payment is never one of them. */
 export abstract class FacilitatorError extends Error {
   abstract readonly code: string;
 }
 
-/** No endpoint of a chain could be asked. Says nothing about any payment. */
+/** No endpoint of a chain answered. This says nothing about any payment. */
 export class ChainUnavailableError extends FacilitatorError {
   readonly code = 'chain_unavailable';
 
   constructor(
     readonly chainId: number,
     readonly operation: string,
+    message = `no endpoint of chain ${chainId} answered ${operation}`,
   ) {
-    super(`no endpoint of chain ${chainId} answered ${operation}`);
+    super(message);
     this.name = 'ChainUnavailableError';
   }
 }
@@ -22,12 +23,12 @@ export class ChainUnavailableError extends FacilitatorError {
  */
 export class EndpointsDisagreeError extends ChainUnavailableError {
   constructor(chainId: number, operation: string) {
-    super(chainId, operation);
+    super(chainId, operation, `endpoints of chain ${chainId} contradict each other: ${operation}`);
     this.name = 'EndpointsDisagreeError';
   }
 }
 
-/** An endpoint has proved that it cannot answer a kind of question: it is no witness of what needs it. */
+/** An endpoint has proved that it lacks an ability, so it does not count in quorums that need it. */
 export class CannotAnswerError extends ChainUnavailableError {
   constructor(chainId: number, operation: string) {
     super(chainId, operation);
@@ -35,10 +36,10 @@ export class CannotAnswerError extends ChainUnavailableError {
   }
 }
 
-/** One call has no answer, and the node is not the reason: what fails like that is tried again alone. */
+/** One call has no answer, and the node is not the cause. Such a call is repeated alone. */
 export abstract class CallUnansweredError extends ChainUnavailableError {}
 
-/** A node answers, but not what a call of this contract does. It says nothing about any payment. */
+/** A node answers, but not for a call of this contract. It says nothing about any payment. */
 export class CodeUnresponsiveError extends CallUnansweredError {
   constructor(chainId: number, operation: string) {
     super(chainId, operation);
@@ -57,7 +58,7 @@ export class CallNotSentError extends CallUnansweredError {
   }
 }
 
-/** The ledger (Redis) could not be asked, or did not answer in time: a write may have happened. */
+/** The ledger (Redis) did not answer, or not in time: a write may have happened. */
 export class RedisUnavailableError extends FacilitatorError {
   readonly code: string = 'ledger_unavailable';
 
@@ -68,8 +69,8 @@ export class RedisUnavailableError extends FacilitatorError {
 }
 
 /**
- * The ledger went back to an earlier state since it was last asked: a failover, a restore, a flush.
- * Nothing was written. What this process remembers of it has to be compared with it afresh.
+ * The ledger returned to an earlier state since the last call: a failover, a restore, a flush. Nothing was written.
+ * This process has to compare its own state with it again.
  */
 export class LedgerEpochChangedError extends RedisUnavailableError {
   override readonly code = 'ledger_epoch_changed';
@@ -90,7 +91,7 @@ export class ArchiveUnavailableError extends FacilitatorError {
   }
 }
 
-/** This process is not the writer of a lane any more: another one works on it now, or will. */
+/** This process no longer holds a lane: another one does, or will. */
 export class LeaseLostError extends FacilitatorError {
   readonly code = 'lease_lost';
 

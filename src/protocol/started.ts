@@ -1,4 +1,4 @@
-/** Marks a read whose result may never be asked for, so that its failure is not an unhandled one. */
+/** Marks a read whose result may never be awaited, so that its failure is not an unhandled rejection. */
 export function started<T>(read: Promise<T>): Promise<T> {
   read.catch(() => undefined);
   return read;

@@ -7,11 +7,11 @@ import type { EvmChain } from '../platform/chain/evm-chain.js';
 import type { AcceptedPayment } from '../protocol/payment/accepted-payment.js';
 import { Admission } from './admission.js';
 import type { LaneQueries } from './ledger/queries/lane-queries.js';
-import type { LaneStatus, LaneTrouble } from './model/lane-status.js';
+import type { LaneCondition, LaneStatus } from './model/lane-status.js';
 
 const NOW_SECONDS = 1_700_000_000;
 
-const aLane = (trouble?: LaneTrouble, more: Partial<LaneStatus> = {}): LaneStatus =>
+const aLane = (trouble?: LaneCondition, more: Partial<LaneStatus> = {}): LaneStatus =>
   ({ chainId: 56, trouble, inclusionMs: 500, perSecond: 100, ...more }) as LaneStatus;
 const aPayment = (secondsLeft: number): AcceptedPayment =>
   anAcceptedPayment({
@@ -67,6 +67,15 @@ describe('a good payment', () => {
     admission.noteQueued(payment, 0);
     admission.noteQueued({ ...payment, chainId: 97 }, 1_000_000);
     expect(await admission.refusal(payment, aChain(1))).toBeUndefined();
+  });
+
+  it('is refused for a queue of a moment ago, and not for an older one', async () => {
+    const admission = admissionOf([aLane()]);
+    admission.noteQueued(aPayment(60), 10_000);
+    jest.advanceTimersByTime(1900);
+    expect(await admission.refusal(aPayment(60), aChain(1))).toBe('deadline_too_close');
+    jest.advanceTimersByTime(200);
+    expect(await admission.refusal(aPayment(60), aChain(1))).toBeUndefined();
   });
 
   it('is taken to wait two seconds for a lane that has not included anything yet', async () => {

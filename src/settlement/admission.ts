@@ -8,25 +8,29 @@ import { LaneQueries } from './ledger/queries/lane-queries.js';
 import type { ClaimedPayment } from './ledger/settlement-store.js';
 import type { LaneStatus } from './model/lane-status.js';
 
-/** Added to every estimate: a block that is missed costs another one, and clocks differ. */
+/** Added to every estimate, because a missed block costs another one, and clocks differ. */
 const MARGIN_MS = 1000;
-/** With no lane to learn from, a block or two. */
+/** Without a lane's measurement: a block or two. */
 const UNKNOWN_INCLUSION_MS = 2000;
+/**
+ * How long the length of a queue counts. Only claims show it: while a length refuses all payments, none corrects it.
+ */
+const QUEUED_KEPT_MS = 2000;
 
-/** Decides whether a good payment can be settled in time, before it is put into the queue. */
+/** Decides whether a valid payment can be settled in time, before it is queued. */
 @Injectable()
 export class Admission {
   /** By chain. */
-  readonly #queuedLately = new Map<number, number>();
+  readonly #queuedLately = new Map<number, { readonly count: number; readonly at: number }>();
 
   constructor(
     @Inject(LaneQueries) private readonly lanes: Pick<LaneQueries, 'live'>,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'headMaxAgeMs'>,
   ) {}
 
-  /** How many wait where this payment would, as its claim saw it. */
+  /** Notes how many settlements wait in the payment's queue, as its claim saw it. */
   noteQueued(payment: ClaimedPayment, queued: number): void {
-    this.#queuedLately.set(payment.chainId, queued);
+    this.#queuedLately.set(payment.chainId, { count: queued, at: performance.now() });
   }
 
   /** @throws RedisUnavailableError */
@@ -37,7 +41,7 @@ export class Admission {
       sender === undefined ? !isRetiring : signer.toLowerCase() === sender,
     );
     if (lanes.length > 0) {
-      // Lanes in passing trouble count: a payment may wait for them.
+      // Lanes with a temporary condition count: a payment may wait for them.
       if (lanes.every((lane) => lane.trouble === 'no_gas')) return 'no_gas';
       if (lanes.every((lane) => lane.trouble === 'budget_exhausted')) return 'budget_exhausted';
     }
@@ -63,9 +67,16 @@ export class Admission {
       ...lanes.map((lane) => (lane.inclusionMs > 0 ? lane.inclusionMs : UNKNOWN_INCLUSION_MS)),
     );
     const perSecond = sum(lanes.map((lane) => lane.perSecond));
-    const queued = this.#queuedLately.get(payment.chainId) ?? 0;
+    const queued = this.#queuedOn(payment.chainId);
     const waitingMs = perSecond > 0 ? (queued / perSecond) * 1000 : 0;
     return inclusionMs + waitingMs + MARGIN_MS;
+  }
+
+  #queuedOn(chainId: number): number {
+    const queued = this.#queuedLately.get(chainId);
+    return queued !== undefined && performance.now() - queued.at < QUEUED_KEPT_MS
+      ? queued.count
+      : 0;
   }
 
   #isStale(chain: EvmChain): boolean {
@@ -75,7 +86,7 @@ export class Admission {
   }
 }
 
-/** A process without lanes learns of new blocks only by its probes. */
+/** A process without lanes sees new blocks only through its probes. */
 const PROBED_EVERY_MS = 10_000;
 
 function sum(values: readonly number[]): number {

@@ -97,14 +97,14 @@ describe('a settlement of another scheme', () => {
       onError: () => undefined,
     });
     const rules = { maxItems: 9, safeAssets: new Set<string>(), optOut: new Set<Address>() };
-    const recheck = async () => {
+    const preflight = async () => {
       const ready = [{ id: 'a', payment: anAcceptedNote, goesAlone: false }];
-      const [checked] = await simulator.recheck(ready, { ...rules, maxGas: 1n }, sender);
+      const [checked] = await simulator.preflight(ready, { ...rules, maxGas: 1n }, sender);
       return checked?.refusals.map(({ reason }) => reason);
     };
-    expect(await recheck()).toEqual(['payee_not_allowed']);
+    expect(await preflight()).toEqual(['payee_not_allowed']);
     revertData = '0x02';
-    expect(await recheck()).toEqual(['no_gas']);
+    expect(await preflight()).toEqual(['no_gas']);
     expect(gas).toEqual([MAX_GAS * 3n, MAX_GAS * 3n]);
     expect(estimates.note(anAcceptedNote, MAX_GAS * 2n)).toBe((MAX_GAS * 2n * 6n) / 5n);
     expect(estimates.note(anAcceptedPayment(), MAX_GAS * 2n)).toBeUndefined();

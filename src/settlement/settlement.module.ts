@@ -9,17 +9,13 @@ import { LedgerModule } from './ledger/ledger.module.js';
 import { ProcessRegistry } from './ledger/process-registry.js';
 import { ProcessesModule } from './ledger/processes.module.js';
 import { SettlementEvents } from './ledger/settlement-events.js';
-import { queueNameOf, type SettlementQueue, settlementQueueFor } from './queue/settlement.queue.js';
-
-/** A {@link SettlementQueue} for each chain, by its id. */
-export const SETTLEMENT_QUEUES = Symbol('SETTLEMENT_QUEUES');
+import { queueNameOf, settlementQueueFor, SettlementQueues } from './queue/settlement.queue.js';
 
 /** The parts of a process that accepts settlements: the queues, admission, and the events of settlements. */
 @Module({})
 export class SettlementModule {
   static forRoot({ networks }: AppConfig): DynamicModule {
     const chainIds = networks.map(({ chainId }) => chainId);
-    const queues = chainIds.map(settlementQueueFor);
     return {
       module: SettlementModule,
       imports: [
@@ -34,13 +30,8 @@ export class SettlementModule {
       ],
       providers: [
         Admission,
-        ...queues,
-        {
-          provide: SETTLEMENT_QUEUES,
-          inject: queues,
-          useFactory: (...made: readonly SettlementQueue[]) =>
-            new Map(made.map((queue, index) => [chainIds[index], queue])),
-        },
+        SettlementQueues,
+        ...chainIds.map(settlementQueueFor),
         {
           provide: SettlementEvents,
           inject: [SUBSCRIBER_REDIS, ProcessRegistry],
@@ -51,7 +42,7 @@ export class SettlementModule {
           },
         },
       ],
-      exports: [Admission, SETTLEMENT_QUEUES, SettlementEvents],
+      exports: [Admission, SettlementQueues, SettlementEvents],
     };
   }
 }

@@ -27,7 +27,7 @@ function limiter() {
   };
 }
 
-const unlimited = { take: () => Promise.resolve(() => undefined) };
+const unlimited = { use: () => Promise.resolve(true) };
 
 describe('room for what strangers have stored', () => {
   const fill = async (room: AnonymousRoom, address: string): Promise<number> => {
@@ -70,9 +70,9 @@ describe('room for what strangers have stored', () => {
   it('ends where Redis has no more for it', async () => {
     const wanted: number[] = [];
     const full = {
-      take: (bytes: number) => {
+      use: (bytes: number) => {
         wanted.push(bytes);
-        return Promise.resolve(undefined);
+        return Promise.resolve(false);
       },
     };
     const room = new AnonymousRoom(limiter(), full);
@@ -88,7 +88,7 @@ describe('room for what strangers have stored', () => {
   });
 
   it('is there for a known owner where Redis has no more for strangers, within the same bounds', async () => {
-    const full = { take: () => Promise.resolve(undefined) };
+    const full = { use: () => Promise.resolve(false) };
     const room = new AnonymousRoom(limiter(), full);
     const begin = (isKnown: boolean) => room.assert(HOME, 600, () => Promise.resolve(isKnown));
     await expect(begin(true)).resolves.toBeUndefined();

@@ -9,18 +9,18 @@ import { WalletError } from './wallet-error.js';
 
 const KIB = 1024;
 const MINUTE_SECONDS = 60;
-/** Of one network: some four hundred sign-ins by OAuth at once, and two dozen a minute. */
+/** Bytes for one network: about four hundred sign-ins by OAuth at once, and two dozen a minute. */
 const NETWORK: Rate = { requests: 128 * KIB, seconds: MINUTE_SECONDS, burst: 2048 * KIB };
-/** Of all together. What lives for ten minutes never comes to more than 56 MiB. */
+/** Bytes for all networks together. Records that live for ten minutes never exceed 56 MiB. */
 const ALL: Rate = { requests: 4096 * KIB, seconds: MINUTE_SECONDS, burst: 16_384 * KIB };
 const FULL_RETRY_SECONDS = 60;
-/** The memory overhead of a key in Redis, beside its name and value. */
+/** The memory overhead of a key in Redis, in addition to name and value. */
 const KEY_BYTES = 150;
 
-/** Of the message by which an owner answers a code or a request of a client: it is stored beside them. */
+/** Characters of the message that an owner signs for a code or a client's request; it is stored with them. */
 export const ANSWER_CHARACTERS = 1200;
 
-/** Why nothing is stored: it is too much for a network, or for all together. */
+/** The limit that was reached: that of a network, or that of all together. */
 export interface NoRoom {
   readonly isNetworks: boolean;
   readonly retryAfterSeconds: number;
@@ -33,7 +33,7 @@ export class AnonymousLimiter extends RateLimiter {
   }
 }
 
-/** Memory that the Redis of the wallet has left. */
+/** Limits the memory that strangers use in the Redis of the wallet. */
 @Injectable()
 export class WalletRedisRoom extends RedisRoom {
   constructor(@Inject(WALLET_REDIS) redis: SharedRedis) {
@@ -42,22 +42,22 @@ export class WalletRedisRoom extends RedisRoom {
 }
 
 /**
- * What strangers have stored in Redis before an owner has signed anything, counted in bytes: they must not
- * fill the Redis in which agents pay and owners answer.
+ * Counts the bytes that strangers store in Redis before an owner has signed anything, so that they cannot fill the
+ * Redis that payments and approvals need.
  */
 @Injectable()
 export class AnonymousRoom {
   constructor(
     @Inject(AnonymousLimiter) private readonly limiter: Pick<RateLimiter, 'take'>,
-    @Inject(WalletRedisRoom) private readonly redis: Pick<Headroom, 'take'>,
+    @Inject(WalletRedisRoom) private readonly redis: Pick<Headroom, 'use'>,
   ) {}
 
   /**
-   * @param door - each has room of its own, so that one can be full and the other is not.
-   * @param length - bytes of the text that is stored, before it is sealed.
-   * @param isKnown - whether it is for an owner that has a wallet, which Redis has room for also when it has no more for
-   *   strangers. Asked then alone.
-   * @returns `undefined` where there is room, which is taken by that.
+   * @param door - the entry point; each has its own limit.
+   * @param length - bytes of the stored text before encryption.
+   * @param isKnown - whether the caller is an owner with a wallet. Called only when the limit is reached, because such
+   *   an owner may exceed it.
+   * @returns `undefined` after the bytes were reserved.
    */
   async take(
     door: 'sign-in' | 'oauth',
@@ -65,21 +65,17 @@ export class AnonymousRoom {
     length: number,
     isKnown?: () => Promise<boolean>,
   ): Promise<NoRoom | undefined> {
-    // Sealed, a text is a third longer.
+    // Encryption makes a text a third longer.
     const bytes = Math.min(NETWORK.burst, Math.ceil((length * 4) / 3) + KEY_BYTES);
     const own = await this.limiter.take(`${door}:${siteGroup(address)}`, NETWORK, bytes);
     if (!own.isAllowed) return { isNetworks: true, retryAfterSeconds: own.retryAfterSeconds };
     const all = await this.limiter.take(`${door}:all`, ALL, bytes);
     if (!all.isAllowed) return { isNetworks: false, retryAfterSeconds: all.retryAfterSeconds };
-    const isInUse = await this.redis.take(bytes);
-    if (isInUse === undefined && (await isKnown?.()) !== true) {
-      return { isNetworks: false, retryAfterSeconds: FULL_RETRY_SECONDS };
-    }
-    isInUse?.();
-    return undefined;
+    if ((await this.redis.use(bytes)) || (await isKnown?.()) === true) return undefined;
+    return { isNetworks: false, retryAfterSeconds: FULL_RETRY_SECONDS };
   }
 
-  /** {@link take} at the doors of the wallet's own. @throws WalletError */
+  /** {@link take} for the wallet's own entry points. @throws WalletError */
   async assert(
     address: string | undefined,
     length: number,
@@ -89,7 +85,15 @@ export class AnonymousRoom {
     if (noRoom === undefined) return;
     const { isNetworks, retryAfterSeconds } = noRoom;
     throw isNetworks
-      ? new WalletError('rate_limited', 'Too many sign-ins were begun.', { retryAfterSeconds })
-      : new WalletError('unavailable', 'Too many sign-ins are under way.', { retryAfterSeconds });
+      ? new WalletError(
+          'rate_limited',
+          'Too many sign-ins were started from your network. Try again later.',
+          {
+            retryAfterSeconds,
+          },
+        )
+      : new WalletError('unavailable', 'Too many sign-ins are in progress. Try again later.', {
+          retryAfterSeconds,
+        });
   }
 }

@@ -7,33 +7,33 @@ import { redisCall, runScript, script } from '../platform/redis/redis-scripts.js
 import { WalletError } from './wallet-error.js';
 import { lockKey } from './wallet-keys.js';
 
-/** ARGV: key, token. Only its holder frees a lock. */
+/** ARGV: key, token. Only its holder releases a lock. */
 const UNLOCK = script(
   'wallet_unlock_name',
   `if redis.call('GET', ARGV[1]) == ARGV[2] then return redis.call('DEL', ARGV[1]) end return 0`,
 );
 
-/** ARGV: key, token, milliseconds. Only its holder keeps a lock. */
+/** ARGV: key, token, milliseconds. Only its holder renews a lock. */
 const RENEW = script(
   'wallet_renew_lock',
   `if redis.call('GET', ARGV[1]) == ARGV[2] then return redis.call('PEXPIRE', ARGV[1], ARGV[3]) end return 0`,
 );
 
-/** A process that is killed holds up its work for as long. */
+/** A killed process blocks its work for this long. */
 const LIFE_MS = 15_000;
 const RENEW_MS = 3_000;
 const ACQUIRE_TIMEOUT_MS = 30_000;
 const LOOK_MS = 25;
 
 /**
- * Puts work on one thing in line, across processes. It saves work and keeps order; nothing that must
- * not happen twice relies on it, for a holder that is frozen, or cut off from Redis, can lose it.
+ * Serializes work on one thing across processes. It saves work and keeps order. No guarantee depends on it, because a
+ * holder that is frozen or cut off from Redis can lose it.
  */
 @Injectable()
 export class RedisLock {
   constructor(@Inject(WALLET_REDIS) private readonly redis: Redis) {}
 
-  /** @throws WalletError `unavailable` when it is not free in 30 s. */
+  /** @throws WalletError `unavailable` when it is not free within 30 s. */
   async hold<T>(name: string, task: () => Promise<T>): Promise<T> {
     const [key, token] = [lockKey(name), randomBytes(12).toString('base64url')];
     const deadline = performance.now() + ACQUIRE_TIMEOUT_MS;
@@ -44,7 +44,7 @@ export class RedisLock {
       await sleep(LOOK_MS);
     }
     const renewal = setInterval(() => {
-      // A renewal that fails is made up for by the next one, or the lock is lost.
+      // The next renewal replaces a failed one, or the lock is lost.
       runScript(this.redis, RENEW, [key, token, LIFE_MS]).catch(() => undefined);
     }, RENEW_MS);
     try {

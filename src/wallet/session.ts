@@ -1,9 +1,9 @@
 import type { Address } from 'viem';
 import type { CustodialWallet } from './provider/wallet-provider.js';
 
-/** Who a request speaks for. */
+/** The wallet and the rights of an authenticated request. */
 export interface Session {
-  /** Whose wallet it is; lower case. */
+  /** The owner of the wallet; lower case. */
   readonly owner: Address;
   readonly wallet: CustodialWallet;
   /** `owner` may change the rules; `agent` may only act within them. */
@@ -17,6 +17,6 @@ export interface Session {
    * none.
    */
   readonly generation: number;
-  /** Its scopes, where these are fewer than an agent's. */
+  /** Its scopes, if it has fewer than an agent. */
   readonly scopes?: ReadonlySet<string>;
 }

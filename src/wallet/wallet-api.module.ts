@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ChainModule } from '../platform/chain/chain.module.js';
-import { ChainRegistry } from '../platform/chain/chain-registry.js';
-import type { WalletConfig } from '../platform/config/wallet-settings.js';
 import { HttpModule } from '../platform/http/http.module.js';
-import { AnonymousLimiter, AnonymousRoom, WalletRedisRoom } from './anonymous-room.js';
+import { AnonymousLimiter, AnonymousRoom } from './anonymous-room.js';
 import { AsksV1Controller } from './asks/asks.v1.controller.js';
 import { OwnerAnswers } from './asks/owner-answers.js';
 import { ContractOwners } from './auth/contract-owners.js';
@@ -31,9 +29,8 @@ import { PasskeysV1Controller } from './passkeys/passkeys.v1.controller.js';
 import { WalletBudgetModule } from './wallet-budget.module.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
 import { WalletPayModule } from './wallet-pay.module.js';
-import { WALLET_SETTINGS } from './wallet-tokens.js';
 
-/** How owners and agents reach the wallet: sign-in, REST and MCP. */
+/** The interfaces of the wallet for owners and agents: sign-in, REST and MCP. */
 @Module({
   imports: [ChainModule, HttpModule, WalletKeysModule, WalletBudgetModule, WalletPayModule],
   controllers: [
@@ -52,18 +49,10 @@ import { WALLET_SETTINGS } from './wallet-tokens.js';
     TokenIssuer,
     DeviceCodes,
     PasskeyOwners,
-    {
-      provide: ContractOwners,
-      inject: [WALLET_SETTINGS, ChainRegistry],
-      useFactory: ({ contractOwnersOn: chainId }: WalletConfig, chains: ChainRegistry) => {
-        const chain = chainId === undefined ? undefined : chains.get(chainId);
-        return chain && new ContractOwners(chain);
-      },
-    },
+    ContractOwners,
     SignIn,
     Sessions,
     AnonymousLimiter,
-    WalletRedisRoom,
     AnonymousRoom,
     PolicyService,
     OwnerAnswers,

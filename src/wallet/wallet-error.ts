@@ -1,13 +1,15 @@
+import type { Place } from '../protocol/diagnosis/place.js';
 import { FacilitatorError } from '../protocol/errors.js';
 import type { Refusal } from './rules/evaluate.js';
 
-/** What a request to the wallet can be turned away with. */
+/** Codes of refused wallet requests. */
 export type WalletErrorCode =
   | 'policy_violation'
   | 'invalid_request'
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
+  | 'feature_off'
   | 'conflict'
   | 'rate_limited'
   | 'wallet_locked'
@@ -27,9 +29,11 @@ interface WalletErrorFacts {
   readonly retryAfterSeconds?: number;
   /** The `WWW-Authenticate` of the answer (RFC 6750), where it is more than `Bearer`. */
   readonly challenge?: string;
+  /** Where a request is wrong. */
+  readonly place?: Place | undefined;
 }
 
-/** An answer that says no, with text meant for the agent and its owner. */
+/** A refusal, with a text for the agent and its owner. */
 export class WalletError extends FacilitatorError {
   constructor(
     readonly code: WalletErrorCode,
@@ -45,7 +49,7 @@ export class WalletError extends FacilitatorError {
   }
 }
 
-/** A folder the wallet lives in cannot be used. The setting is named, the path is not. */
+/** A folder of the wallet cannot be used. The error names the setting, not the path. */
 export class WalletStorageError extends FacilitatorError {
   readonly code = 'wallet_storage';
 

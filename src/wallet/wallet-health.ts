@@ -4,11 +4,11 @@ import { Journal } from './audit/journal.js';
 import type { ProviderCondition, WalletProvider } from './provider/wallet-provider.js';
 import { WALLET_PROVIDER } from './wallet-tokens.js';
 
-/** Whether wallets can pay now, as this process knows it. Without the journal nothing is signed. */
+/** Whether wallets can pay now, as far as this process knows. Without the journal nothing is signed. */
 @Injectable()
 export class WalletHealth extends FeatureHealth {
   readonly name = 'wallet_journal';
-  /** Every answer of the wallet is a refusal: others may have a journal that works. */
+  /** Without a journal every answer of this process is a refusal; another process may have a working journal. */
   override readonly gatesReadiness = true;
 
   constructor(
@@ -29,7 +29,7 @@ export class WalletHealth extends FeatureHealth {
   async report(): Promise<HealthReport> {
     const isUp = await this.journalIsWritable();
     if (!isUp) return { isUp, facts: { code: 'journal_stopped' } };
-    // Shown for as long as the secret before may not be taken away.
+    // Shown as long as the previous secret is still needed.
     const needsPreviousSecret = await this.journal.needsPreviousSecret();
     return { isUp, facts: needsPreviousSecret ? { needsPreviousSecret } : {} };
   }

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { PinoLogger } from 'nestjs-pino';
 import { ChainModule } from '../platform/chain/chain.module.js';
 import { ChainRegistry } from '../platform/chain/chain-registry.js';
 import { AppConfig } from '../platform/config/app-config.js';
@@ -13,19 +12,18 @@ import { TransactionSender } from './provider/transaction-sender.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { RedisLock } from './redis-lock.js';
 import { RecordSeal } from './seal/record-seal.js';
-import { knownContracts } from './signing/known-contracts.js';
+import { WalletContracts } from './signing/known-contracts.js';
+import { UpkeepLog } from './upkeep-log.js';
 import { WalletObserver } from './wallet-observer.js';
 import {
   KNOWN_CONTRACTS,
   RECOVER_WALLET_SIGNER,
-  type UpkeepFailed,
   WALLET_CLOCK,
   WALLET_PROVIDER,
   WALLET_SETTINGS,
-  WALLET_UPKEEP_FAILED,
 } from './wallet-tokens.js';
 
-/** Who holds keys, what is sealed, and what a signature may be about. */
+/** Key providers, seals and typed data of the wallet. */
 @Module({
   imports: [ChainModule],
   providers: [
@@ -39,24 +37,11 @@ import {
     },
     { provide: WALLET_CLOCK, useValue: () => Math.floor(Date.now() / 1000) },
     { provide: RECOVER_WALLET_SIGNER, useValue: loadSignerRecovery().recoverSigner },
-    {
-      provide: WALLET_UPKEEP_FAILED,
-      inject: [PinoLogger],
-      useFactory:
-        (logger: PinoLogger): UpkeepFailed =>
-        (err) => {
-          logger.warn({ err }, 'a wallet maintenance task failed; it will be retried');
-        },
-    },
+    UpkeepLog,
     RecordSeal,
     RedisLock,
     TransactionSender,
-    {
-      provide: KNOWN_CONTRACTS,
-      inject: [WALLET_SETTINGS, ChainRegistry],
-      useFactory: ({ assets }: WalletConfig, chains: ChainRegistry) =>
-        knownContracts(assets, chains),
-    },
+    { provide: KNOWN_CONTRACTS, useClass: WalletContracts },
     {
       provide: WALLET_PROVIDER,
       inject: [
@@ -65,7 +50,7 @@ import {
         TransactionSender,
         RECOVER_WALLET_SIGNER,
         WalletObserver,
-        WALLET_UPKEEP_FAILED,
+        UpkeepLog,
       ],
       useFactory: async (
         { provider, assets, maxPerPayment, hub }: WalletConfig,
@@ -73,10 +58,14 @@ import {
         sender: TransactionSender,
         recoverSigner: RecoverSigner,
         observer: WalletObserver,
-        onFailure: UpkeepFailed,
+        upkeep: UpkeepLog,
       ): Promise<WalletProvider> => {
         if (provider.kind === 'local') {
-          return new LocalProvider(new Keystore(provider.dir, provider.secret), sender, onFailure);
+          return new LocalProvider(
+            new Keystore(provider.dir, provider.secret),
+            sender,
+            upkeep.failed,
+          );
         }
         const networks = chains.all.map(({ config }) => config);
         const { extraMethods } = provider;
@@ -87,7 +76,7 @@ import {
           extraMethods,
           hub: hub?.address,
         });
-        // Its SDK is large, and for those who use it.
+        // Its SDK is large, so it is loaded only where it is used.
         const { PrivyProvider } = await import('./provider/privy/privy-provider.js');
         return new PrivyProvider(provider, rules, sender, recoverSigner, observer);
       },
@@ -97,7 +86,7 @@ import {
     WALLET_SETTINGS,
     WALLET_CLOCK,
     RECOVER_WALLET_SIGNER,
-    WALLET_UPKEEP_FAILED,
+    UpkeepLog,
     RecordSeal,
     RedisLock,
     KNOWN_CONTRACTS,

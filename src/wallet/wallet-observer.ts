@@ -33,13 +33,13 @@ export type SigningKind =
   | 'hub_request'
   | 'hub_link';
 
-/** Follows the wallet's work. It must not throw, and must not take long. */
+/** Observes the wallet's work. It must not throw, and must not take long. */
 export interface WalletObserver {
-  /** `rule` is what refused; absent when it was allowed. */
+  /** `rule` is the rule that refused; absent when it was allowed. */
   decided(event: { readonly what: SigningKind; readonly rule?: Rule }): void;
-  /** A purchase was answered, or turned away with a code. */
+  /** A purchase was answered, or refused with a code. */
   bought(event: { readonly outcome: PaymentStatus | WalletErrorCode | 'failed' }): void;
-  /** Budget was charged; or the chain has shown what became of a charge. */
+  /** The budget was charged, or the chain has shown the outcome of a charge. */
   counted(event: {
     readonly step: 'reserved' | 'spent' | 'released';
     readonly spending: Spending;

@@ -9,7 +9,7 @@ import { WalletFetch } from './pay/wallet-fetch.js';
 import type { WalletProvider } from './provider/wallet-provider.js';
 import { WALLET_HUB, WALLET_PROVIDER } from './wallet-tokens.js';
 
-/** The parts of the wallet with a start and an end, in the order of both. */
+/** The parts of the wallet that start and stop, in the order of both. */
 @Injectable()
 export class WalletStart implements OnModuleInit, OnModuleDestroy {
   constructor(
@@ -22,7 +22,7 @@ export class WalletStart implements OnModuleInit, OnModuleDestroy {
     @Inject(WALLET_REDIS) private readonly redis: Redis,
   ) {}
 
-  /** @throws Error, which ends the process, where the provider or the journal cannot be used. */
+  /** @throws Error, which ends the process, if the provider or the journal cannot be used. */
   async onModuleInit(): Promise<void> {
     await this.provider.start();
     await this.journal.open();

@@ -50,8 +50,16 @@ export class BlockMaker {
     }
   }
 
-  #make(blocks = 1): Promise<void> {
-    return this.client.mine({ blocks });
+  /** A node that is too slow to answer is asked again: a block more changes nothing. */
+  async #make(blocks = 1): Promise<void> {
+    while (this.#isRunning) {
+      try {
+        await this.client.mine({ blocks });
+        return;
+      } catch {
+        await delay(this.blockTimeMs);
+      }
+    }
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { TEST_SEED } from '../support/seed.js';
 import { SeededRandom } from '../support/seeded-random.js';
+import { playChannelRun } from './channels/run.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { reorg, REORG_WITNESSES, reorgAfterDeath, reorgUnwitnessed } from './faults/of-chain.js';
 import { budget } from './faults/of-money.js';
@@ -151,6 +152,18 @@ describe('whatever goes wrong', () => {
       await stage.ledger.lose();
       await play({ isHonest: true });
       expect(Date.now() - startedAt).toBeLessThan(30_000);
+    },
+    GRACE_AND_MORE_MS,
+  );
+
+  it.each<readonly [string, readonly Fault[]]>([
+    ['a process killed', [killAt({ when: 'after', step: 'eth_sendRawTransaction' })]],
+    ['Redis killed and restarted', [crashRedis]],
+  ])(
+    'channels of two managers, with %s',
+    async (_, faults) => {
+      const { violations } = await playChannelRun(stage, random, { shops: 1, faults });
+      if (violations.length > 0) throw new Error([...violations, stage.logs()].join('\n'));
     },
     GRACE_AND_MORE_MS,
   );

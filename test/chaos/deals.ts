@@ -140,7 +140,7 @@ export async function makeDeal(
               (other.isBuyer ||
                 // Paid, as far as its place said, until the chain took that back.
                 (options.hasReorgs === true && other.heard.some(({ isAccepted }) => isAccepted)) ||
-                (payments.length > 1 && other.mayHaveBeenTold)),
+                (payments.length > 1 && other.mayHaveBeenAnswered)),
           ),
       }),
     );

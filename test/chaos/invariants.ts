@@ -50,7 +50,7 @@ async function violationsOfDeal(
   const violations = [
     ...wrongForms(stage, deal),
     ...soldTwice(stage, deal),
-    ...(isMemoryWhole(stage, expectations) ? toldToStrangers(stage, deal) : []),
+    ...(isMemoryWhole(stage, expectations) ? answeredToStrangers(stage, deal) : []),
   ];
   const paid = new Set<Payment>();
   for (const payment of deal.payments) {
@@ -127,7 +127,7 @@ const isMemoryWhole = ({ losses }: Stage, { isLedgerWhole }: Expectations): bool
  * Success is for who asked before a payment could be copied, and for who shows that it is the same: by
  * the key or by the address.
  */
-function toldToStrangers({ pool }: Stage, { orders, strangers, trick }: Deal): string[] {
+function answeredToStrangers({ pool }: Stage, { orders, strangers, trick }: Deal): string[] {
   // Where an attempt fails, by a payer or by a block that was replaced, the next one has a first broadcast of its own.
   if (trick !== undefined && trick !== 'is_copied') return [];
   const hasFailed = ({ heard }: Order): boolean =>
@@ -174,7 +174,7 @@ async function violationsOfPayment(
     violations.push('told of success, and not paid');
   }
   if (buyers.length > 0 && !hasReorgs) {
-    const hash = hashTold(buyers);
+    const hash = hashAnswered(buyers);
     if (hash !== undefined && !(await hasPaid(stage, hash, payment))) {
       violations.push(`${hash} has not paid`);
     }
@@ -241,9 +241,9 @@ function wrongEnds(
   }
   // Poor when one order asked, rich again for the next; or with code, and without it again.
   const isForAnother = orders.some((other) => other !== order && other.isBuyer);
-  const isPassing = trick === 'spends_for_a_while' || trick === 'gains_code_for_a_while';
+  const isTransient = trick === 'spends_for_a_while' || trick === 'gains_code_for_a_while';
   // That it failed was lost again, and by the next look its payer can pay.
-  if (isPassing && (isForAnother || !isKept(stage, at))) return [];
+  if (isTransient && (isForAnother || !isKept(stage, at))) return [];
   // Presented elsewhere: that is said, with its hash. Where the hash could not be read in time, no other payment is advised.
   if (isPaid && !isAccepted && !(isUsed && (transaction !== '' || retry !== 'new-payment'))) {
     return [`refused as ${String(reason)}, and paid`];
@@ -285,7 +285,7 @@ async function wrongStatus(
 
 const isForeign = ({ state }: Status): boolean => state === 'foreign';
 
-function hashTold(buyers: readonly Order[]): Hex | undefined {
+function hashAnswered(buyers: readonly Order[]): Hex | undefined {
   const success = buyers.flatMap(({ heard }) => heard).find(({ isSuccess }) => isSuccess);
   return success?.transaction as Hex | undefined;
 }
@@ -326,7 +326,7 @@ function describe({ payments, trick, manner, orders, strangers }: Deal): string 
 }
 
 /** The same again is counted. */
-function describeAll(requests: readonly Request[]): string {
+export function describeAll(requests: readonly Request[]): string {
   const texts: [text: string, count: number][] = [];
   for (const request of requests) {
     const text = describeRequest(request);

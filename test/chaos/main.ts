@@ -5,17 +5,19 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { packService } from '../support/packed-service.js';
 import { SeededRandom } from '../support/seeded-random.js';
+import { playChannelRun } from './channels/run.js';
 import { anyOf, type Fault } from './faults/index.js';
 import { ofCluster } from './faults/of-cluster.js';
 import { budget } from './faults/of-money.js';
 import { ofQueue } from './faults/of-queue.js';
 import { ofSentinels } from './faults/of-sentinels.js';
 import { ofSlowBlocks } from './faults/of-slow-blocks.js';
+import { fatBatch, hostileTokens } from './faults/of-tokens.js';
 import { drawOne, faultsOf } from './history/faults.js';
 import { History } from './history/history.js';
 import { playHistoryEnd, playHistoryRun } from './history/run.js';
 import { QueueRedis } from './queue-redis.js';
-import { learnFlow, type Played, playRun } from './run.js';
+import { type Counted, learnFlow, type Played, playRun } from './run.js';
 import { Stage } from './stage.js';
 import { Tally } from './tally.js';
 import { lanesRunLow } from './treasury.js';
@@ -25,7 +27,7 @@ import { lanesRunLow } from './treasury.js';
  *
  * npm run test:chaos -- [--runs 200] [--seed N] [--only RUN] [--restart] [--keep-going] [--jobs 2]
  * [--fault 'reply|replica'] [--history] [--sentinel] [--cluster] [--queue-redis] [--treasury]
- * [--slow-blocks]
+ * [--slow-blocks] [--channels]
  *
  * With `--history` the deployment has a PostgreSQL and two archivers, the faults are theirs too,
  * and the archive and the deliveries to sellers are compared as well.
@@ -39,6 +41,9 @@ import { lanesRunLow } from './treasury.js';
  *
  * With `--slow-blocks` a block comes every six seconds, and one of two nodes lies about what the
  * next ones hold.
+ *
+ * With `--channels` sellers are paid by channels: buyers fill them and start to withdraw, managers claim, have
+ * themselves paid and give back, beside each other and once more, and strangers copy what they send.
  *
  * With `--queue-redis` the queues have a Redis of their own, which is killed, frozen, emptied or
  * restored in each run besides.
@@ -64,6 +69,7 @@ const { values } = parseArgs({
     'queue-redis': { type: 'boolean', default: false },
     treasury: { type: 'boolean', default: false },
     'slow-blocks': { type: 'boolean', default: false },
+    channels: { type: 'boolean', default: false },
   },
 });
 
@@ -87,7 +93,7 @@ type JobEvent =
 const CACHE = join('node_modules', '.cache');
 /** What this deployment has besides. */
 const PARTS = (
-  ['history', 'sentinel', 'cluster', 'queue-redis', 'treasury', 'slow-blocks'] as const
+  ['history', 'sentinel', 'cluster', 'queue-redis', 'treasury', 'slow-blocks', 'channels'] as const
 ).filter((part) => values[part]);
 const MODE = ['chaos', ...PARTS].join('-').replace(' ', '-');
 const PROGRESS = join(CACHE, `${MODE}.json`);
@@ -112,6 +118,7 @@ function drawOthers(stage: Stage, random: SeededRandom, run: number): readonly F
     if (sentinel) return ofSentinels(random);
     if (cluster) return ofCluster(random);
     if (values['slow-blocks']) return ofSlowBlocks(random);
+    if (values.channels) return ofChannels(stage, random);
     return history ? faultsOf(stage, random, run) : anyOf(stage, random);
   };
   if (fault === undefined) return draw();
@@ -122,26 +129,41 @@ function drawOthers(stage: Stage, random: SeededRandom, run: number): readonly F
   throw new Error(`no fault is called ${fault}`);
 }
 
+/** Those of payments in other tokens play no part, and what lanes spend is counted for payments. */
+function ofChannels(stage: Stage, random: SeededRandom): readonly Fault[] {
+  for (;;) {
+    const drawn = anyOf(stage, random);
+    if (!drawn.some((fault) => [budget, hostileTokens, fatBatch].includes(fault))) return drawn;
+  }
+}
+
 async function playOne(
   stage: Stage,
   seed: number,
   run: number,
-): Promise<{ readonly played: Played; readonly faults: readonly Fault[]; readonly title: string }> {
+): Promise<{
+  readonly played: Played<Counted>;
+  readonly faults: readonly Fault[];
+  readonly title: string;
+}> {
   const random = diceOf(seed, run);
   const faults = drawFaults(stage, random, run);
   const payments = values.history ? random.between(2, 5) : random.between(2, 8);
   const startedAt = Date.now();
   const names = faults.map(({ name }) => name).join('; ');
-  const playing = values.history
+  const playing: Promise<Played<Counted>> = values.history
     ? playHistoryRun(stage, random, { name: `run ${run}`, payments, faults })
-    : playRun(stage, random, { payments, faults, bringApprovals: true });
-  const played = await playing.catch((error: unknown): Played => ({
+    : values.channels
+      ? playChannelRun(stage, random, { shops: random.pick([1, 1, 2]), faults })
+      : playRun(stage, random, { payments, faults, bringApprovals: true });
+  const played = await playing.catch((error: unknown): Played<Counted> => ({
     deals: [],
     violations: [`it broke off: ${String(error)}`],
   }));
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
   const end = played.violations.length === 0 ? 'ok' : 'FAILED';
-  const title = `run ${run}: ${payments} payments, ${names}: ${end} ${seconds} s`;
+  const what = values.channels ? `${played.deals.length} actions` : `${payments} payments`;
+  const title = `run ${run}: ${what}, ${names}: ${end} ${seconds} s`;
   return { played, faults, title };
 }
 

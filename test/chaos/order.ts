@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Body } from '../support/payments.js';
 import type { SeededRandom } from '../support/seeded-random.js';
 import { type Answered, ask, delay } from './client.js';
 import type { Payment } from './deals.js';
@@ -13,6 +14,8 @@ export interface Heard {
   readonly network: unknown;
   /** Of a scheme that settles less than was signed. */
   readonly amount: unknown;
+  /** Of a channel: how it stands after the action. */
+  readonly extra: unknown;
   /** What a refusal advises. */
   readonly retry: unknown;
 }
@@ -51,8 +54,13 @@ const LOOK_TIMEOUT_MS = 3000;
 /** A place that is not known for this long is no more. */
 const GONE_MS = 8000;
 
-export interface OrderOptions {
-  readonly payment: Payment;
+/** What an order is paid with, or what else is posted to be settled. */
+interface Posted {
+  readonly body: Body;
+}
+
+export interface OrderOptions<P extends Posted = Payment> {
+  readonly payment: P;
   readonly urls: () => readonly string[];
   readonly random: SeededRandom;
   /** The caller's own address. */
@@ -82,7 +90,7 @@ export interface OrderOptions {
  * One order of a seller, paid by one payment: asks until it has a final answer, as a seller does
  * who must know.
  */
-export class Order {
+export class Order<P extends Posted = Payment> {
   readonly key: string | undefined;
   readonly requests: Request[] = [];
   end: End | undefined;
@@ -92,9 +100,9 @@ export class Order {
   /** How often the place of a 202 was lost. */
   #losses = 0;
   /** The answers about a settlement that is pending or landed, by its id. */
-  readonly told = new Map<string, Heard>();
+  readonly heardAnswers = new Map<string, Heard>();
 
-  constructor(readonly options: OrderOptions) {
+  constructor(readonly options: OrderOptions<P>) {
     this.key = options.hasKey ? randomUUID() : undefined;
   }
 
@@ -108,7 +116,7 @@ export class Order {
   }
 
   /** Whether an answer may have been written that it did not stay for. */
-  get mayHaveBeenTold(): boolean {
+  get mayHaveBeenAnswered(): boolean {
     return this.requests.some(({ heard }) => heard === undefined);
   }
 
@@ -160,7 +168,7 @@ export class Order {
     request.heard = heardIn(answer);
     const settlementId = answer.headers['settlement-id'];
     if (typeof settlementId === 'string' && isUnderWay(request.heard)) {
-      this.told.set(settlementId, request.heard);
+      this.heardAnswers.set(settlementId, request.heard);
     }
     if (!request.heard.isAccepted) return this.#endOf(request.heard);
     return this.#look(String(answer.headers['location']), deadline);
@@ -203,7 +211,7 @@ const isUnderWay = ({ isSuccess, isAccepted, reason }: Heard): boolean =>
   isSuccess || isAccepted || reason === 'settlement_pending';
 
 function heardIn({ status, json }: Answered): Heard {
-  const { success, errorReason, transaction, network, amount } = json;
+  const { success, errorReason, transaction, network, amount, extra } = json;
   const extensions = json['extensions'] as { diagnosis?: { retry?: unknown } } | undefined;
   return {
     at: Date.now(),
@@ -213,6 +221,7 @@ function heardIn({ status, json }: Answered): Heard {
     transaction,
     network,
     amount,
+    extra,
     retry: extensions?.diagnosis?.retry,
   };
 }

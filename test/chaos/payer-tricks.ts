@@ -74,7 +74,7 @@ function setCode({ client }: World, { address }: PrivateKeyAccount, bytecode: He
 async function cancel(world: World, body: Body, payer: PrivateKeyAccount): Promise<void> {
   const { nonce } = authorizationOf(body) as { nonce: Hex };
   const data = await cancellationData(payer, world.chainId, world.usd, nonce);
-  await sendAs(world, newAccount().address, data);
+  await sendAs(world, newAccount().address, { to: world.usd, data });
 }
 
 /** Anybody may hold what the payer has not: it comes back from there. */
@@ -82,28 +82,34 @@ const PURSE = newAccount().address;
 
 async function spend(world: World, payer: PrivateKeyAccount): Promise<bigint> {
   const balance = await world.balance(world.usd, payer.address);
-  await sendAs(world, payer.address, transferData(PURSE, balance));
+  await sendAs(world, payer.address, { to: world.usd, data: transferData(PURSE, balance) });
   return balance;
 }
 
 function giveBack(world: World, payer: PrivateKeyAccount, balance: bigint): Promise<void> {
-  return sendAs(world, PURSE, transferData(payer.address, balance));
+  const data = transferData(payer.address, balance);
+  return sendAs(world, PURSE, { to: world.usd, data });
 }
 
 function copy(world: World, body: Body): Promise<void> {
-  return sendAs(world, newAccount().address, presentationData(body));
+  return sendAs(world, newAccount().address, { to: world.usd, data: presentationData(body) });
 }
 
 /** A block that is taken back takes the gas money with it: then once more. */
-async function sendAs(world: World, from: Address, data: Hex, tries = 3): Promise<void> {
-  const { client, usd } = world;
+export async function sendAs(
+  world: World,
+  from: Address,
+  call: { readonly to: Address; readonly data: Hex; readonly gas?: bigint },
+  tries = 3,
+): Promise<void> {
+  const { client } = world;
   await client.setBalance({ address: from, value: 10n ** 18n });
   await client.impersonateAccount({ address: from });
   try {
     const price = { gas: 300_000n, gasPrice: FIRST_IN_LINE };
-    await client.sendUnsignedTransaction({ from, to: usd, data, ...price });
+    await client.sendUnsignedTransaction({ from, ...price, ...call });
   } catch (error) {
     if (tries === 1) throw error;
-    await sendAs(world, from, data, tries - 1);
+    await sendAs(world, from, call, tries - 1);
   }
 }

@@ -14,7 +14,7 @@ const USED = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5
 export class Pool {
   readonly #sightings: Sighting[] = [];
   readonly #waiting = new Map<Payment, () => void>();
-  readonly #anybody = new Set<() => void>();
+  readonly #anybody = new Set<(raw: Hex) => void>();
   #payments: readonly Payment[] = [];
 
   /** These are looked for from now on; what was seen before is forgotten. */
@@ -26,7 +26,7 @@ export class Pool {
 
   see(raw: Hex): void {
     this.#sightings.push({ at: Date.now(), raw });
-    for (const tell of this.#anybody) tell();
+    for (const tell of this.#anybody) tell(raw);
     this.#anybody.clear();
     for (const [payment, tell] of this.#waiting) {
       if (!carries(raw, payment)) continue;
@@ -55,7 +55,7 @@ export class Pool {
   }
 
   /** Resolves with the next transaction, whatever it carries. */
-  any(): Promise<void> {
+  any(): Promise<Hex> {
     return new Promise((resolve) => this.#anybody.add(resolve));
   }
 

@@ -77,7 +77,7 @@ const DAY_SECONDS = 86_400n;
 const OLD_SECONDS = 600n;
 const BLOCKS_OFF = 2n;
 
-interface Told {
+interface LyingCall {
   readonly about: Lie;
   readonly call: RpcCall;
   /** What the node says of itself. */
@@ -86,7 +86,7 @@ interface Told {
 
 /** What a lying node says instead. */
 export async function tellLie(
-  { about, call, reply }: Told,
+  { about, call, reply }: LyingCall,
   node: AskNode,
   forge: Forger,
 ): Promise<RpcReply> {

@@ -22,8 +22,14 @@ export interface RunOptions {
   readonly expectations?: Partial<Expectations>;
 }
 
-export interface Played {
-  readonly deals: readonly Deal[];
+/** A played payment or action, as it is counted. */
+export interface Counted {
+  readonly manner: string;
+  readonly trick: string | undefined;
+}
+
+export interface Played<D extends Counted = Deal> {
+  readonly deals: readonly D[];
   /** The violations; empty if all is well. */
   readonly violations: readonly string[];
 }
@@ -76,6 +82,36 @@ export async function playRun(
     );
   }
   stage.pool.watchFor(deals.flatMap((deal) => deal.payments));
+  const violations = await playDisturbed(stage, random, faults, {
+    play: async (deadline) => {
+      await Promise.all(deals.map((deal) => play(stage, random, deal, deadline)));
+    },
+    judge: (expected) => violationsOf(stage, deals, { ...expected, ...expectations }),
+    counts: () => ({
+      sold: payments,
+      requests: deals.flatMap(({ orders, strangers }) =>
+        [...orders, ...strangers].flatMap((order) => order.requests),
+      ).length,
+    }),
+  });
+  return { deals, violations };
+}
+
+interface DisturbedPlay {
+  play(deadline: number): Promise<void>;
+  /** The violations, once nothing disturbs any more. */
+  judge(expected: Expectations): Promise<readonly string[]>;
+  /** Of what was played: what it had settled, and how often it asked. */
+  counts(): { readonly sold: number; readonly requests: number };
+}
+
+/** Plays something while faults happen, and looks at what the deployment did meanwhile. */
+export async function playDisturbed(
+  stage: Stage,
+  random: SeededRandom,
+  faults: readonly Fault[],
+  { play: playAll, judge, counts }: DisturbedPlay,
+): Promise<readonly string[]> {
   // A node that lags must not be so far behind that it has not seen the payers' money.
   if (!stage.hasSlowBlocks) await stage.blocks.pass(LAG_MOST_BLOCKS + 1);
   const purse = new Purse(stage);
@@ -84,7 +120,7 @@ export async function playRun(
   await treasury?.begin();
   const watch = new Watch(stage);
   const deadline = Date.now() + REST_TIMEOUT_MS + REST_TIMEOUT_BLOCKS * stage.blockTimeMs;
-  const playing = Promise.all(deals.map((deal) => play(stage, random, deal, deadline)));
+  const playing = playAll(deadline);
   const happening = Promise.all(faults.map((fault) => fault.run(stage, random)));
   await Promise.all([
     playing,
@@ -107,21 +143,17 @@ export async function playRun(
     heldUpMostMs: HELD_UP_MOST_MS,
     ...(Object.assign({}, ...faults.map((fault) => fault.expectations)) as object),
     isUndisturbed: faults.every((fault) => fault.expectations?.isUndisturbed === true),
-    ...expectations,
   };
-  const violations = await violationsOf(stage, deals, expected);
-  const requests = deals.flatMap(({ orders, strangers }) =>
-    [...orders, ...strangers].flatMap((order) => order.requests),
-  ).length;
+  const violations = await judge(expected);
+  const { sold, requests } = counts();
   const others = stage.otherRequests;
-  const found = [
+  return [
     ...violations,
     ...stage.found,
     ...(await watch.end(requests + others)),
-    ...(await purse.end(payments + others, expected.isLedgerWhole)),
+    ...(await purse.end(sold + others, expected.isLedgerWhole)),
     ...((await treasury?.end()) ?? []),
   ];
-  return { deals, violations: found };
 }
 
 /**
@@ -138,7 +170,7 @@ async function undoInTime(
 }
 
 /** Reasons that say nothing about a payment while all of these go on. */
-function meaninglessAmong(faults: readonly Fault[]): ReadonlySet<string> {
+export function meaninglessAmong(faults: readonly Fault[]): ReadonlySet<string> {
   const ofNodes = faults.filter(
     ({ isOfNodes, meaninglessAlone }) => isOfNodes === true || meaninglessAlone !== undefined,
   );

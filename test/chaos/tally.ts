@@ -1,11 +1,11 @@
-import type { Deal } from './deals.js';
 import type { Fault } from './faults/index.js';
+import type { Counted } from './run.js';
 
 /** How often everything was drawn that can go wrong. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 
-  add(faults: readonly Fault[], deals: readonly Deal[]): void {
+  add(faults: readonly Fault[], deals: readonly Counted[]): void {
     for (const { kind } of faults) this.#count(kind);
     for (const { manner, trick } of deals) {
       this.#count(`payment: ${manner}`);

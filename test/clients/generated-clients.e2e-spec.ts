@@ -48,8 +48,8 @@ describe('clients generated from /openapi.json', () => {
 
   async function expectSettled({ status, output }: Finished): Promise<void> {
     expect([status, output]).toEqual([0, expect.stringMatching(/^{.*}\s*$/)]);
-    const told = JSON.parse(output) as Json;
-    expect(told).toMatchObject({
+    const reported = JSON.parse(output) as Json;
+    expect(reported).toMatchObject({
       networks: expect.arrayContaining([`eip155:${world.chainId}`]) as unknown,
       isValid: true,
       success: true,
@@ -57,7 +57,7 @@ describe('clients generated from /openapi.json', () => {
       state: expect.stringMatching(/^(included|finalized)$/) as unknown,
       params: [{ to: '0x' }, 'latest'],
     });
-    const hash = told['transaction'] as `0x${string}`;
+    const hash = reported['transaction'] as `0x${string}`;
     expect((await world.client.getTransactionReceipt({ hash })).status).toBe('success');
   }
 

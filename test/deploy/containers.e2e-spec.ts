@@ -8,7 +8,7 @@ import { provideImage } from './base-images.js';
 import { Engine, runProgram, type RunResult } from './engine.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const IMAGE = 'x402-facilitator:0.1.0';
+const IMAGE = 'x402-settle:0.1.0';
 const SANDBOX_IMAGE = 'x402-sandbox:0.1.0';
 const BUILD_PATIENCE_MS = 900_000;
 const UP_PATIENCE_MS = 240_000;

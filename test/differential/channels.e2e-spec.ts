@@ -180,14 +180,14 @@ function said(answer: object): string {
   const verdict = { true: 'valid', false: 'invalid' }[String(isValid)];
   const { channelState, ...state } = { ...(extra as object) } as Json;
   // Names of this service's own stand beside them.
-  const told = Object.entries({ ...state, ...(channelState as object) })
+  const reported = Object.entries({ ...state, ...(channelState as object) })
     .filter(([name]) => !['channelId', 'settlementId', 'logIndex', 'batchSize'].includes(name))
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
   return [
     verdict ?? (success === true ? 'success' : 'failure'),
     invalidReason ?? errorReason,
     amount,
-    ...told,
+    ...reported,
     typeof payer === 'string' && ', a payer',
     typeof transaction === 'string' && transaction !== '' && ', a transaction',
   ]

@@ -7,7 +7,7 @@ import { permit2Body } from '../support/payments.js';
 import { World } from '../support/world.js';
 import { allCases, type Case, type Stage } from './cases.js';
 import { type Difference, DIFFERENCES } from './differences.js';
-import { type Judgement, Reference } from './reference.js';
+import { Reference, type ReferenceAnswer } from './reference.js';
 import { setStage } from './stage.js';
 import { undeployedCases } from './undeployed-cases.js';
 import { uptoCases } from './upto-cases.js';
@@ -73,7 +73,7 @@ describe('compared with the reference facilitator on one chain', () => {
   });
   afterAll(() => world.stop());
 
-  async function ours({ body }: Case): Promise<Judgement> {
+  async function ours({ body }: Case): Promise<ReferenceAnswer> {
     const { status, body: answer } = await post(`${service.url}/verify`, body);
     expect(status).toBe(200);
     return {
@@ -92,7 +92,7 @@ describe('compared with the reference facilitator on one chain', () => {
     const counts = new Map<string, number>();
     const failures: string[] = [];
     const used = new Set<Difference>();
-    const judge = async (one: Case): Promise<void> => {
+    const compareOne = async (one: Case): Promise<void> => {
       const theirs = await reference.verify(one.body);
       const own = await ours(one);
       const reason = own.reason ?? 'valid';
@@ -100,13 +100,13 @@ describe('compared with the reference facilitator on one chain', () => {
       const failure = compare(one, theirs, own, used);
       if (failure !== undefined) failures.push(failure);
     };
-    for (const one of cases) await judge(one);
+    for (const one of cases) await compareOne(one);
 
     // A proxy that answers nothing any more: last, for it spoils every Permit2 payment.
     const { payer, payTo } = stage;
     const body = await permit2Body({ payer, chainId: CHAIN_ID, token: world.coin, payTo });
     await world.client.setCode({ address: EXACT_PROXY, bytecode: '0x60006000fd' });
-    await judge({ name: 'permit2: proxy that reverts', body });
+    await compareOne({ name: 'permit2: proxy that reverts', body });
 
     const table = [...counts].sort(([a], [b]) => a.localeCompare(b));
     console.log(
@@ -119,13 +119,13 @@ describe('compared with the reference facilitator on one chain', () => {
   });
 });
 
-const say = ({ verdict, reason }: Judgement): string =>
+const say = ({ verdict, reason }: ReferenceAnswer): string =>
   reason === undefined ? verdict : `${verdict} ${reason}`;
 
 function compare(
   one: Case,
-  theirs: Judgement,
-  own: Judgement,
+  theirs: ReferenceAnswer,
+  own: ReferenceAnswer,
   used: Set<Difference>,
 ): string | undefined {
   const difference = DIFFERENCES.filter(({ cases }) => cases.test(one.name)).at(-1);

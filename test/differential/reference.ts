@@ -11,7 +11,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import type { Body } from '../support/payments.js';
 
 /** What a facilitator says of a payment; `throws` is what the reference does with malformed input. */
-export interface Judgement {
+export interface ReferenceAnswer {
   readonly verdict: 'valid' | 'invalid' | 'throws';
   readonly reason: string | undefined;
   readonly payer: string | undefined;
@@ -98,7 +98,7 @@ export class Reference {
     }
   }
 
-  async verify({ paymentPayload, paymentRequirements }: Body): Promise<Judgement> {
+  async verify({ paymentPayload, paymentRequirements }: Body): Promise<ReferenceAnswer> {
     try {
       const answer = await this.#facilitator.verify(
         paymentPayload as unknown as PaymentPayload,

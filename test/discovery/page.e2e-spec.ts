@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DiscoveryPageController } from '../../src/discovery/discovery-page.controller.js';
 import { Browser } from '../support/browser.js';
 import { eventually } from '../support/http.js';
-import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
+import { PageServer, showPage } from '../support/page-server.js';
 
 const TOKEN = '0xcE24439F2D9C6a2289F741120FE202248B666666';
 const PAYEE = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
@@ -55,7 +55,7 @@ describe('the page of the catalogue, in a browser', () => {
   };
 
   beforeAll(async () => {
-    const page = new DiscoveryPageController(PAGE_CONFIG);
+    const page = new DiscoveryPageController();
     server = await PageServer.start((app) => {
       app.get('/discovery/resources', (request, response) => {
         asked.push(request.url);
@@ -76,7 +76,7 @@ describe('the page of the catalogue, in a browser', () => {
         response.json({ kinds: [{ scheme: 'exact', network: 'eip155:56' }] });
       });
       app.get('/discovery', (request, response) => {
-        page.page(request, response);
+        showPage(request, response, page.page());
       });
     });
     // A phone.

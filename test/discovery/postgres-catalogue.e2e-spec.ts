@@ -134,7 +134,7 @@ describe('a catalogue in PostgreSQL', () => {
       const { pagination } = answer as { readonly pagination: { readonly total: number } };
       total = pagination.total;
       totals.push(total);
-      read += (answer['items'] as readonly unknown[]).length;
+      read += (answer.items as readonly unknown[]).length;
     }
     expect(read).toBe(1201);
     expect([totals[0], totals.at(-1)]).toEqual([1000, 1201]);

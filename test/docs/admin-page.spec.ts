@@ -62,6 +62,7 @@ interface Listed {
   readonly settlementId: string;
   readonly state: string;
   readonly times: { readonly claimed: string };
+  readonly payment?: { readonly amount: string };
 }
 interface Page {
   readonly settlements: readonly Listed[];
@@ -75,6 +76,12 @@ interface Listing {
     ask: (path: string) => Promise<object>,
     asked: object,
     hasHistory: boolean,
+  ): Promise<Page>;
+  nextPage(
+    ask: (path: string) => Promise<object>,
+    asked: object,
+    hasHistory: boolean,
+    cursor: string | undefined,
   ): Promise<Page>;
   historyPage(
     ask: (path: string) => string,
@@ -283,8 +290,48 @@ describe('the list of settlements', () => {
       'history/settlements?sale=unclaimed&from=DAY',
       'settlements?search=an+id',
       'settlements?search=an+id',
-      'settlements?sale=unclaimed',
+      `settlements?sale=unclaimed&payer=${payer}`,
       `history/settlements?payer=${payer}&sale=unclaimed`,
+    ]);
+  });
+
+  it('leaves out what is smaller than the least amount asked for, in both places', async () => {
+    const { firstPage, merged, askedOf } = await load<Listing>('admin/listing.js');
+    const paths: string[] = [];
+    const ask = (path: string): Promise<object> => {
+      paths.push(path.replace(/&from=[\d-]+/, ''));
+      return Promise.resolve({ settlements: [] });
+    };
+    await firstPage(ask, askedOf({ sale: 'unclaimed', leastAmount: '500' }), true);
+    expect(paths).toEqual([
+      'settlements?sale=unclaimed&leastAmount=500',
+      'history/settlements?sale=unclaimed&leastAmount=500',
+    ]);
+    const paid = (id: string, amount: string): Listed => ({ ...one(id, 1), payment: { amount } });
+    const hot = [paid('dust', '1'), paid('exact', '500'), paid('large', '9000')];
+    expect(idsOf(merged({ leastAmount: '500' }, hot))).toEqual(['exact', 'large']);
+  });
+
+  it('goes on by pages of the ledger where there is no history', async () => {
+    const { firstPage, nextPage } = await load<Listing>('admin/listing.js');
+    const paths: string[] = [];
+    const ask = (path: string): Promise<object> => {
+      paths.push(path);
+      return Promise.resolve({
+        settlements: [one(`page ${paths.length}`, 1)],
+        ...(paths.length === 1 && { nextCursor: '17.x' }),
+      });
+    };
+    const asked = { sale: 'unclaimed', payTo: '0xab' };
+    const first = await firstPage(ask, { sale: 'unclaimed' }, false);
+    const next = await nextPage(ask, { sale: 'unclaimed' }, false, first.nextCursor);
+    expect([idsOf(first.settlements), idsOf(next.settlements)]).toEqual([['page 1'], ['page 2']]);
+    expect(next.nextCursor).toBeUndefined();
+    await nextPage(ask, asked, true, 'of the history');
+    expect(paths).toEqual([
+      'settlements?sale=unclaimed',
+      'settlements?sale=unclaimed&cursor=17.x',
+      'history/settlements?payTo=0xab&sale=unclaimed&cursor=of+the+history',
     ]);
   });
 

@@ -5,18 +5,18 @@ import { HubStats } from '../../src/hub/hub-stats.js';
 import { AssetLabels } from '../../src/operations/metrics/asset-labels.js';
 import { CatalogueGauges } from '../../src/operations/metrics/catalogue-metrics.js';
 import { DeploymentMetrics } from '../../src/operations/metrics/deployment-metrics.js';
-import { errorMetrics } from '../../src/operations/metrics/error-metrics.js';
-import { HistoryGauges, historyMetrics } from '../../src/operations/metrics/history-metrics.js';
+import { ErrorMetrics } from '../../src/operations/metrics/error-metrics.js';
+import { HistoryGauges, HistoryMetrics } from '../../src/operations/metrics/history-metrics.js';
 import { HubMetrics } from '../../src/operations/metrics/hub-metrics.js';
-import { laneMetrics } from '../../src/operations/metrics/lane-metrics.js';
-import { paymentMetrics } from '../../src/operations/metrics/payment-metrics.js';
+import { LaneMetrics } from '../../src/operations/metrics/lane-metrics.js';
+import { PaymentMetrics } from '../../src/operations/metrics/payment-metrics.js';
 import { ReconciliationGauges } from '../../src/operations/metrics/reconciliation-metrics.js';
 import { RedisMetrics } from '../../src/operations/metrics/redis-metrics.js';
-import { responseMetrics } from '../../src/operations/metrics/response-metrics.js';
-import { rpcMetrics } from '../../src/operations/metrics/rpc-metrics.js';
+import { ResponseMetrics } from '../../src/operations/metrics/response-metrics.js';
+import { RpcMetrics } from '../../src/operations/metrics/rpc-metrics.js';
 import { ScrapeService } from '../../src/operations/metrics/scrape.service.js';
-import { WalletGauges, walletMetrics } from '../../src/operations/metrics/wallet-metrics.js';
-import { WebhookGauges, webhookMetrics } from '../../src/operations/metrics/webhook-metrics.js';
+import { WalletGauges, WalletMetrics } from '../../src/operations/metrics/wallet-metrics.js';
+import { WebhookGauges, WebhookMetrics } from '../../src/operations/metrics/webhook-metrics.js';
 import { tableRows } from './markdown.js';
 
 const unasked = (): Promise<never> => Promise.reject(new Error('nobody samples here'));
@@ -24,11 +24,11 @@ const unasked = (): Promise<never> => Promise.reject(new Error('nobody samples h
 /** A registry with every series of a process that has all roles; nothing is sampled here. */
 function fullRegistry(): Registry {
   const registry = new Registry();
-  const countError = errorMetrics(registry);
-  paymentMetrics(registry, new AssetLabels([]), countError);
-  laneMetrics(registry, () => Promise.resolve([]), countError);
-  rpcMetrics(registry);
-  responseMetrics(registry, countError);
+  const errors = new ErrorMetrics(registry);
+  new PaymentMetrics(registry, new AssetLabels([]), errors);
+  new LaneMetrics(registry, { waitsMs: unasked }, { error: () => undefined }, errors);
+  new RpcMetrics(registry);
+  new ResponseMetrics(registry, errors);
   new RedisMetrics(registry, { roundTripMs: unasked, setUp: unasked });
   new DeploymentMetrics(
     registry,
@@ -36,13 +36,13 @@ function fullRegistry(): Registry {
     { live: unasked },
   );
   new HubMetrics(registry, new HubStats(), { condition: unasked, freeBytes: unasked });
-  historyMetrics(registry);
+  new HistoryMetrics(registry);
   new HistoryGauges(registry, { state: unasked });
-  webhookMetrics(registry);
+  new WebhookMetrics(registry);
   new WebhookGauges(registry, { backlog: unasked });
   new CatalogueGauges(registry, { counts: unasked, lags: () => new Map() });
   new ReconciliationGauges(registry, { state: () => [] });
-  walletMetrics(registry, { assets: [] });
+  new WalletMetrics(registry, { wallet: { assets: [] } });
   new WalletGauges(registry, { journalIsWritable: unasked, providerCondition: undefined });
   new ScrapeService(registry, { getProviders: () => [] });
   return registry;

@@ -5,10 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { sandboxAccount } from '../../sandbox/accounts.js';
 import { stockBuyerAs } from '../../sandbox/buyer.js';
 import { startPostgres } from '../../sandbox/postgres.js';
+import { freePort } from '../../sandbox/processes.js';
 import { createApiKey } from '../../src/operations/access/api-key.js';
 import { Browser } from '../support/browser.js';
 import { post } from '../support/http.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
+import { connectionOf, REDIRECT, RememberingClient } from '../wallet/oauth-visitors.js';
 import { OwnerInBrowser } from '../wallet/owner-in-browser.js';
 import { TestSeller } from '../wallet/test-seller.js';
 import { WalletWorld } from '../wallet/wallet-world.js';
@@ -110,6 +112,12 @@ async function lookAtPublicPages(
   })()`);
   await browser.until(`document.getElementById('report') !== null`);
   await takePictures(browser, 'doctor');
+
+  await browser.open(`${url}/nowhere`);
+  await takePictures(browser, 'not-found');
+  // The status of the page itself.
+  const notFound = browser.complaints.splice(0);
+  if (!notFound.every((text) => text.includes('404'))) throw new Error(notFound.join('\n'));
 }
 
 /** Walks through the console as an operator does. */
@@ -128,6 +136,7 @@ async function lookAtConsole(browser: Browser, wallets: WalletWorld): Promise<vo
 
   await browser.open(`${opsUrl}/admin`);
   await browser.until(`document.getElementById('enter') !== null`);
+  await takePictures(browser, 'admin-sign-in');
   const enter = (key: string): Promise<unknown> =>
     browser.evaluate(
       `document.getElementById('key').value = '${key}'; document.getElementById('enter').requestSubmit()`,
@@ -245,6 +254,44 @@ async function lookAtFiles(wallets: WalletWorld): Promise<void> {
   }
 }
 
+/** An owner makes a passkey, and an application asks to be let in. */
+async function lookAtConsent(): Promise<void> {
+  const port = await freePort();
+  // Passkeys are made for a name; a browser takes this one without TLS.
+  const issuer = `http://localhost:${port}`;
+  const settings = { WALLET_OAUTH: 'true', WALLET_PASSKEYS: 'true', WALLET_PUBLIC_URL: issuer };
+  const wallets = await WalletWorld.start(settings, undefined, port);
+  const browser = await Browser.start(...WIDE);
+  try {
+    await browser.provideAuthenticator();
+    await browser.open(`${issuer}/wallet`);
+    await browser.until(`document.getElementById('passkey-new')?.checkVisibility() === true`);
+    await takePictures(browser, 'wallet-sign-in');
+    await browser.evaluate(`document.getElementById('passkey-new').click()`);
+    await browser.until(`document.getElementById('message')?.checkVisibility() === true`);
+    await takePictures(browser, 'passkey');
+    await browser.evaluate(`document.getElementById('passkey-sign').click()`);
+    await browser.until(`document.getElementById('leave')?.checkVisibility() === true`);
+    const known = new RememberingClient(REDIRECT);
+    const client = connectionOf('the client of 2026', `${issuer}/mcp`, known);
+    await client.begin().then(
+      () => {
+        throw new Error('an application was let in without its owner');
+      },
+      () => undefined,
+    );
+    await browser.open(String(known.asked ?? ''));
+    await browser.until(`document.getElementById('request')?.checkVisibility() === true`);
+    await takePictures(browser, 'consent');
+    // Chrome's advice to take RSA as well, which the wallet does not.
+    const complaints = browser.complaints.filter((text) => !text.includes('pubKeyCredParams'));
+    if (complaints.length > 0) throw new Error(complaints.join('\n'));
+  } finally {
+    await browser.stop();
+    await wallets.stop();
+  }
+}
+
 const postgres = await startPostgres();
 const wallets = await WalletWorld.start(({ usd, chainId }) =>
   Promise.resolve(settingsFor(postgres.url, usd, chainId)),
@@ -257,6 +304,7 @@ try {
   if (browser.complaints.length > 0) throw new Error(browser.complaints.join('\n'));
   await lookAtWallet(wallets, seller);
   await lookAtFiles(wallets);
+  await lookAtConsent();
   console.log('docs/images: written');
 } finally {
   await browser.stop();

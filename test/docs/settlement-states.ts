@@ -4,8 +4,8 @@ import {
   effectsOf,
   LISTINGS_OF,
   nextStage,
-  type SettlementEvent,
   type Stage,
+  type StageEvent,
   STAGES,
   STATE_OF,
   TRANSITIONS,
@@ -21,7 +21,7 @@ export const PAGE = fileURLToPath(new URL('../../docs/settlement-states.md', imp
 /** The settlement machine for people, as `docs/settlement-states.md` shows it. */
 export function settlementStatesPage(): string {
   const rows = STAGES.flatMap((stage) =>
-    (Object.keys(TRANSITIONS[stage]) as SettlementEvent[]).map((event) => {
+    (Object.keys(TRANSITIONS[stage]) as StageEvent[]).map((event) => {
       const next = nextStage(stage, event) ?? stage;
       const { leaves, enters } = effectsOf(stage, next);
       const lists = [...leaves.map((one) => `-${one}`), ...enters.map((one) => `+${one}`)];

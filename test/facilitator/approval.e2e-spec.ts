@@ -1,14 +1,21 @@
 import type { Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
+import { HTTPFacilitatorClient } from '@x402/core/server';
+import { InMemoryClientChannelStorage } from '@x402/evm/batch-settlement/client';
+import { declareErc20ApprovalGasSponsoringExtension } from '@x402/extensions';
 import { Redis } from 'ioredis';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { sandboxAccount } from '../../sandbox/accounts.js';
-import { type Buyer, stockBuyer } from '../../sandbox/buyer.js';
+import { type Buyer, stockBuyer, stockBuyerAs } from '../../sandbox/buyer.js';
+import { channelSeller } from '../../sandbox/channel-seller.js';
+import { BATCH_SETTLEMENT } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import { demoSeller, listen, PRICE } from '../../sandbox/seller.js';
 import type { Service } from '../../sandbox/service.js';
 import { listKey } from '../../src/settlement/ledger/keys.js';
+import { depositBody } from '../support/channel-bodies.js';
+import { type ChannelConfig, Channels, ESCROW_ABI } from '../support/channels.js';
 import { type Answer, eventually, get, post } from '../support/http.js';
 import { deep, it } from '../support/part.js';
 import {
@@ -16,6 +23,7 @@ import {
   charging,
   eip3009Body,
   newAccount,
+  newNonce,
   permit2Body,
   type SignedApproval,
   uptoBody,
@@ -76,6 +84,34 @@ describe('an approval that the facilitator pays for', () => {
     return withApproval(await permit2Body({ payer, chainId, token, payTo }), payer, signed);
   }
 
+  /** A deposit by Permit2 into a new channel. */
+  async function aDeposit(
+    payer: PrivateKeyAccount,
+    signed: SignedApproval = {},
+    more: Partial<Parameters<typeof depositBody>[0]> = {},
+  ): Promise<Body> {
+    const { address } = payer;
+    const config: ChannelConfig = {
+      payer: address,
+      payerAuthorizer: address,
+      receiver: newAccount().address,
+      receiverAuthorizer: newAccount().address,
+      token: world.coin,
+      withdrawDelay: 900,
+      salt: newNonce(),
+    };
+    const channels = new Channels(world.chainId);
+    const options = {
+      channels,
+      payer,
+      config,
+      method: 'permit2',
+      amount: AMOUNT,
+      ...more,
+    } as const;
+    return withApproval(await depositBody(options), payer, signed);
+  }
+
   function withApproval(
     body: Body,
     payer: PrivateKeyAccount,
@@ -91,6 +127,17 @@ describe('an approval that the facilitator pays for', () => {
   const verify = ({ url }: Service, body: Body): Promise<Answer> => post(`${url}/verify`, body);
   const paidTo = ({ paymentRequirements: { payTo } }: Body): Promise<bigint> =>
     world.balance(world.coin, payTo as Address);
+  /** What the channel of a deposit holds. */
+  async function heldBy({ paymentPayload }: Body): Promise<bigint> {
+    const { voucher } = paymentPayload['payload'] as { voucher: { channelId: Hex } };
+    const [balance] = await world.client.readContract({
+      address: BATCH_SETTLEMENT,
+      abi: ESCROW_ABI,
+      functionName: 'channels',
+      args: [voucher.channelId],
+    });
+    return balance;
+  }
   const coinsOf = ({ address }: { address: Address }): Promise<bigint> =>
     world.client.getBalance({ address });
   const nonceOf = ({ address }: { address: Address }): Promise<number> =>
@@ -358,18 +405,93 @@ describe('an approval that the facilitator pays for', () => {
     },
   );
 
+  // ---------------------------------------------------------------- deposits
+
+  it('opens a channel of the stock client and server for a buyer without coins', async () => {
+    const { url: facilitatorUrl } = await aService();
+    const seller = channelSeller({
+      facilitator: new HTTPFacilitatorClient({ url: facilitatorUrl }),
+      network: `eip155:${world.chainId}`,
+      payTo: newAccount().address,
+      authorizer: newAccount(),
+      token: world.coin,
+      extra: { assetTransferMethod: 'permit2', name: 'Coin', version: '1' },
+      extensions: declareErc20ApprovalGasSponsoringExtension(),
+      price: AMOUNT / 10n,
+    });
+    const port = await freePort();
+    const server = await listen(seller.app, port);
+    try {
+      const payer = await newcomer();
+      const storage = new InMemoryClientChannelStorage();
+      const buyer = stockBuyerAs(payer, world.anvil.url, { salt: newNonce(), storage });
+      const url = `http://127.0.0.1:${port}/call`;
+      const opened = await buyer.buy(url);
+      expect(opened).toMatchObject({
+        status: 200,
+        receipt: { success: true, amount: AMOUNT.toString() },
+      });
+      expect(await buyer.buy(url)).toMatchObject({ status: 200, receipt: { transaction: '' } });
+      expect([await nonceOf(payer), (await coinsOf(payer)) < TOP_UP]).toEqual([1, true]);
+      expect(await seller.manager.claimAndSettle()).toMatchObject({ claims: [{ vouchers: 1 }] });
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+
+  deep('pays for no approval of a deposit that could not be made', async () => {
+    const service = await aService();
+    const payer = await newcomer();
+    const wrong: readonly (readonly [Promise<Body>, string])[] = [
+      [aDeposit(payer, {}, { voucherSigner: newAccount() }), 'voucher_signature'],
+      [aDeposit(payer, {}, { amount: 11n * AMOUNT }), 'insufficient_balance'],
+      [aDeposit(payer, {}, { max: AMOUNT + 1n }), 'cumulative_exceeds_balance'],
+    ];
+    for (const [body, reason] of wrong) {
+      expect((await settle(service, await body)).body).toMatchObject({
+        success: false,
+        errorReason: `invalid_batch_settlement_evm_${reason}`,
+        transaction: '',
+      });
+    }
+    expect([await coinsOf(payer), await fundingOf(payer)]).toEqual([0n, null]);
+  });
+
+  deep('pays once for a payer that opens two channels at once', async () => {
+    const service = await aService();
+    const payer = await newcomer();
+    const bodies = [await aDeposit(payer), await aDeposit(payer)];
+    const answers = await Promise.all(bodies.map((body) => settle(service, body)));
+    for (const { body } of answers.filter(({ body }) => body['success'] !== true)) {
+      expect(body['errorReason']).toBe('invalid_batch_settlement_evm_permit2_allowance_required');
+    }
+    expect([await nonceOf(payer), (await coinsOf(payer)) < TOP_UP]).toEqual([1, true]);
+    for (const body of bodies) await settle(service, body);
+    expect(await Promise.all(bodies.map(heldBy))).toEqual([AMOUNT, AMOUNT]);
+  });
+
   // ---------------------------------------------------------------- killed
 
-  deep.each<[string, (payer: PrivateKeyAccount) => Promise<boolean>, boolean]>([
+  const moments: readonly [string, (payer: PrivateKeyAccount) => Promise<boolean>, boolean][] = [
     ['the funding was stored and sent', async (payer) => (await fundingOf(payer)) !== null, false],
     ['the coins came', async (payer) => (await coinsOf(payer)) > 0n, true],
     ['the approval was mined', async (payer) => (await nonceOf(payer)) === 1, true],
-  ])(
-    'is carried on by another process when one is killed once %s',
-    async (_, isThere, isMining) => {
+  ];
+  const kinds = [
+    ['a payment', aBody, paidTo],
+    ['a deposit', aDeposit, heldBy],
+  ] as const;
+  deep.each(
+    kinds.flatMap(([kind, make, paid]) =>
+      moments.map(([when, isThere, isMining]) => ({ kind, when, make, paid, isThere, isMining })),
+    ),
+  )(
+    'before $kind is carried on by another process when one is killed once $when',
+    async ({ make, paid, isThere, isMining }) => {
       const service = await aService();
       const payer = await newcomer();
-      const sent = await aBody(payer);
+      const sent = await make(payer);
       if (!isMining) await stopMining();
       const { status } = await settle(service, sent, { prefer: 'respond-async' });
       expect(status).toBe(202);
@@ -377,7 +499,7 @@ describe('an approval that the facilitator pays for', () => {
       await service.stop('SIGKILL');
       const other = await aService();
       if (!isMining) await goOnMining();
-      await eventually('it is paid', async () => (await paidTo(sent)) === AMOUNT, 30_000);
+      await eventually('it is paid', async () => (await paid(sent)) === AMOUNT, 30_000);
       expect((await coinsOf(payer)) < TOP_UP).toBe(true);
       expect(await nonceOf(payer)).toBe(1);
       expect((await verify(other, sent)).body).toMatchObject({ isValid: false });

@@ -255,7 +255,7 @@ describe('bad input', () => {
     const response = await fetch(`${service.url}/nothing/here`);
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({
-      error: 'No such path. GET /openapi.json lists them.',
+      error: 'This service has no such path. GET /openapi.json lists all paths.',
       code: 'no_such_path',
     });
   });

@@ -5,6 +5,7 @@ import {
   getAddress,
   type Hex,
   keccak256,
+  numberToHex,
   parseAbiParameters,
   parseGwei,
 } from 'viem';
@@ -13,8 +14,21 @@ import { BATCH_SETTLEMENT } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import type { Service } from '../../sandbox/service.js';
 import { claimBody, depositBody, sellerRefundBody, settleBody } from '../support/channel-bodies.js';
-import { type ChannelConfig, Channels, ESCROW_ABI, permit2Deposit } from '../support/channels.js';
-import { type Body, eip3009Body, type Json, newAccount, newNonce } from '../support/payments.js';
+import {
+  type ChannelConfig,
+  Channels,
+  eip3009Deposit,
+  ESCROW_ABI,
+  permit2Deposit,
+} from '../support/channels.js';
+import {
+  type Body,
+  eip3009Body,
+  type Json,
+  newAccount,
+  newNonce,
+  nowSeconds,
+} from '../support/payments.js';
 import { presentationData } from '../support/token-calls.js';
 import { World } from '../support/world.js';
 
@@ -65,6 +79,8 @@ describe('actions of a channel', () => {
 
   interface Play {
     readonly config: ChannelConfig;
+    /** Of the receiver. */
+    readonly authorizer: PrivateKeyAccount;
     readonly bodies: Readonly<Record<ActionName, () => Promise<Body>>>;
     /** Balance, claimed, paid to the receiver, next refund. */
     readonly stands: () => Promise<readonly bigint[]>;
@@ -103,7 +119,7 @@ describe('actions of a channel', () => {
       settle: () => Promise.resolve(settleBody(channels, receiver.address, world.usd)),
       refund: () => sellerRefundBody({ channels, signer: payer, authorizer, config, amount: 200n }),
     };
-    return { config, bodies, stands };
+    return { config, authorizer, bodies, stands };
   }
 
   const STANDINGS: Readonly<Record<ActionName, readonly bigint[]>> = {
@@ -204,6 +220,47 @@ describe('actions of a channel', () => {
     }
   });
 
+  it('tell of a refund that paid nothing, as all was claimed just before it', async () => {
+    const { config, authorizer, bodies, stands } = aChannel();
+    await untilDone(await bodies.deposit());
+    const rows = [await channels.claim(payer, config, 1000n)];
+    const signed = await authorizer.signTypedData(channels.claimBatch(rows));
+    const body = await bodies.refund();
+    await world.client.setAutomine(false);
+    const answering = settle(body);
+    await pendingCall();
+    await world.client.sendTransaction({
+      account: stranger,
+      chain: null,
+      to: BATCH_SETTLEMENT,
+      data: encodeFunctionData({
+        abi: ESCROW_ABI,
+        functionName: 'claimWithSignature',
+        args: [rows, signed],
+      }),
+      gas: 1_000_000n,
+      maxFeePerGas: parseGwei('100'),
+      maxPriorityFeePerGas: parseGwei('90'),
+    });
+    await world.client.mine({ blocks: 1 });
+    await world.client.setAutomine(true);
+    // A block that is deep enough is final.
+    await world.client.mine({ blocks: 30 });
+    const first = await answering;
+    const answer = first['success'] === true ? first : await untilDone(body);
+    const channelState = { balance: '1000', totalClaimed: '1000', refundNonce: '1' };
+    expect(answer).toMatchObject({ success: true, amount: '0', extra: { channelState } });
+    expect(await stands()).toEqual([1000n, 1000n, 0n, 1n]);
+    // The nonce of the authorizer's signature is used: nothing is sent for it again.
+    const before = await world.client.getBlockNumber({ cacheTime: 0 });
+    expect(await settle(body)).toMatchObject({
+      success: true,
+      amount: '0',
+      transaction: answer['transaction'],
+    });
+    expect(await world.client.getBlockNumber({ cacheTime: 0 })).toBe(before);
+  });
+
   interface Trick {
     readonly body: Body;
     readonly to: Hex;
@@ -283,6 +340,66 @@ describe('actions of a channel', () => {
       if (other !== undefined) expect(await balanceOf(other)).toBe(1000n);
     },
   );
+
+  it('hold failed claims against a payer that empties its channel and fills it again in their blocks', async () => {
+    const { config, authorizer, bodies } = aChannel();
+    const tricky = await world.payer();
+    await world.client.setBalance({ address: tricky.address, value: 10n ** 18n });
+    const { address } = tricky;
+    const own: ChannelConfig = { ...config, payer: address, payerAuthorizer: address };
+    const id = channels.idOf(own);
+    const claim = async (total: bigint): Promise<Body> =>
+      claimBody(channels, authorizer, [await channels.claim(tricky, own, total)]);
+    const send = (
+      account: PrivateKeyAccount,
+      data: Hex,
+      fees: { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint },
+    ) => {
+      const call = { account, chain: null, to: BATCH_SETTLEMENT, data, gas: 1_000_000n };
+      return world.client.sendTransaction({ ...call, ...fees });
+    };
+    await untilDone(await bodies.deposit());
+    await untilDone(await depositBody({ channels, payer: tricky, config: own }));
+    for (const total of [300n, 301n, 302n]) {
+      // It asked for its money long ago.
+      await world.client.setStorageAt({
+        address: BATCH_SETTLEMENT,
+        index: keccak256(encodeAbiParameters(parseAbiParameters('bytes32, uint256'), [id, 1n])),
+        value: numberToHex((BigInt(nowSeconds() - 1000) << 128n) | 1000n, { size: 32 }),
+      });
+      await world.client.setAutomine(false);
+      const answering = settle(await claim(total));
+      await pendingCall();
+      // The node puts what pays most first.
+      const { baseFeePerGas } = await world.client.getBlock({ blockTag: 'pending' });
+      const abi = ESCROW_ABI;
+      const emptying = await send(
+        tricky,
+        encodeFunctionData({ abi, functionName: 'finalizeWithdraw', args: [own] }),
+        { maxFeePerGas: parseGwei('100'), maxPriorityFeePerGas: parseGwei('90') },
+      );
+      const args = await eip3009Deposit(channels, tricky, own, 1000n);
+      const filling = await send(
+        stranger,
+        encodeFunctionData({ abi, functionName: 'deposit', args }),
+        { maxFeePerGas: baseFeePerGas ?? 0n, maxPriorityFeePerGas: 0n },
+      );
+      await world.client.mine({ blocks: 1 });
+      await world.client.setAutomine(true);
+      // A block that is deep enough is final.
+      await world.client.mine({ blocks: 30 });
+      for (const hash of [emptying, filling]) {
+        const { status } = await world.client.getTransactionReceipt({ hash });
+        expect(status).toBe('success');
+      }
+      expect(await answering).toMatchObject({
+        success: false,
+        errorReason: 'invalid_batch_settlement_evm_claim_transaction_failed',
+      });
+    }
+    expect(await settle(await claim(303n))).toMatchObject({ errorReason: 'payer_suspended' });
+    expect(await settle(await bodies.claim())).toMatchObject({ success: true });
+  });
 
   it('answer all who ask at once, and again, with one transaction', async () => {
     const { bodies, stands } = aChannel();

@@ -229,8 +229,8 @@ describe('the check of sellers', () => {
     const more = Array.from({ length: 8 }, () =>
       post(`${service.url}/v2/doctor`, { url: `${stockUrl}/report` }),
     );
-    const told = (await Promise.all(more)).map(({ status }) => status).sort();
-    expect(told).toEqual([200, 200, 200, 200, 429, 429, 429, 429]);
+    const statuses = (await Promise.all(more)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, 200, 200, 200, 429, 429, 429, 429]);
     const reports = await Promise.all(slow);
     expect(reports.flatMap(faultsIn)).toEqual(['seller_unreachable', 'seller_unreachable']);
     expect(performance.now() - begun).toBeLessThan(30_000);
@@ -275,8 +275,9 @@ describe('the check of sellers', () => {
   });
 
   it.each([
-    ['permit2', 0, 'Sound: a stock buyer can pay.'],
+    ['permit2', 0, 'Ready to be paid: a stock buyer can pay.'],
     ['nothing-here', 1, 'not_found'],
+    ['nothing-here', 1, 'Not ready to be paid: 1 error, 0 warnings.'],
   ])('is there on the command line: /%s', async (path, code, said) => {
     const ended = await doctorCommand(service.url, `${stockUrl}/${path}`);
     expect(ended.output).toContain(said);
@@ -334,7 +335,7 @@ describe('the check of sellers', () => {
       const third = await ask();
       expect(third.status).toBe(429);
       expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect(third.body).toMatchObject({ reason: 'rate_limited' });
+      expect(third.body).toMatchObject({ code: 'rate_limited' });
     });
   });
 });

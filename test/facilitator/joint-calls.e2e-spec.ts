@@ -43,13 +43,13 @@ describe('payments that are verified at once', () => {
   ): Promise<Body> =>
     eip3009Body({ payer, chainId: world.chainId, token: world.usd, payTo, ...more });
   const verify = (body: Body): Promise<Answer> => post(`${service.url}/verify`, body);
-  const toldOf = ({ body }: Answer): unknown => body['invalidReason'] ?? body['isValid'];
+  const answerOf = ({ body }: Answer): unknown => body['invalidReason'] ?? body['isValid'];
   const goodOnes = (count = AT_ONCE): Promise<Body[]> =>
     Promise.all(Array.from({ length: count }, () => paying(rich, newAccount().address)));
 
   /** The answers at once, and the contract calls they took. */
   async function atOnce(bodies: readonly Body[]): Promise<{
-    readonly told: readonly unknown[];
+    readonly reported: readonly unknown[];
     readonly calls: number;
     readonly looks: number;
   }> {
@@ -57,23 +57,23 @@ describe('payments that are verified at once', () => {
     const answers = await Promise.all(bodies.map(verify));
     const { calls } = node.take();
     return {
-      told: answers.map(toldOf),
+      reported: answers.map(answerOf),
       calls: calls['eth_call'] ?? 0,
       looks: calls['eth_getCode'] ?? 0,
     };
   }
   async function alone(bodies: readonly Body[]): Promise<readonly unknown[]> {
-    const told: unknown[] = [];
-    for (const body of bodies) told.push(toldOf(await verify(body)));
-    return told;
+    const reported: unknown[] = [];
+    for (const body of bodies) reported.push(answerOf(await verify(body)));
+    return reported;
   }
 
   it('share the calls of the node', async () => {
     const bodies = await goodOnes();
     // Connections that are open already bring them in together.
     await atOnce(await goodOnes());
-    const { told, calls, looks } = await atOnce(bodies);
-    expect(told).toEqual(bodies.map(() => true));
+    const { reported, calls, looks } = await atOnce(bodies);
+    expect(reported).toEqual(bodies.map(() => true));
     // How many come in together is for the machine to say; alone each takes one of both at least.
     expect(calls).toBeLessThan(AT_ONCE);
     expect(looks).toBeLessThan(AT_ONCE);
@@ -86,7 +86,7 @@ describe('payments that are verified at once', () => {
     const bodies = await Promise.all(
       Array.from({ length: 8 }, () => permit2Body({ payer, ...terms })),
     );
-    expect((await atOnce(bodies)).told).toEqual(bodies.map(() => true));
+    expect((await atOnce(bodies)).reported).toEqual(bodies.map(() => true));
   });
 
   it('one does not see what another would change', async () => {
@@ -96,9 +96,9 @@ describe('payments that are verified at once', () => {
     const unfounded = await paying(poor, newAccount().address, { amount: 1000n });
     const others = await goodOnes();
     const bodies = [promised, unfounded, ...others, promised, unfounded];
-    const { told } = await atOnce(bodies);
+    const { reported } = await atOnce(bodies);
     const expected = await alone(bodies);
-    expect(told).toEqual(expected);
+    expect(reported).toEqual(expected);
     expect(expected[1]).toBe('invalid_exact_evm_insufficient_balance');
     expect(expected.filter((one) => one === true)).toHaveLength(others.length + 2);
   });
@@ -109,7 +109,7 @@ describe('payments that are verified at once', () => {
     const both = await Promise.all(
       [newNonce(), newNonce()].map((nonce) => paying(payer, payTo, { nonce, amount: 1000n })),
     );
-    expect((await atOnce([...both, ...(await goodOnes(4))])).told.slice(0, 2)).toEqual([
+    expect((await atOnce([...both, ...(await goodOnes(4))])).reported.slice(0, 2)).toEqual([
       true,
       true,
     ]);
@@ -129,9 +129,9 @@ describe('payments that are verified at once', () => {
       { ...stolen, paymentRequirements: other.paymentRequirements },
       ...(await goodOnes()),
     ];
-    const { told } = await atOnce(bodies);
-    expect(told).toEqual(await alone(bodies));
-    expect(told.slice(0, 3)).not.toContain(true);
+    const { reported } = await atOnce(bodies);
+    expect(reported).toEqual(await alone(bodies));
+    expect(reported.slice(0, 3)).not.toContain(true);
   });
 
   it('are not harmed by payers whose wallets burn all the gas they get', async () => {
@@ -143,8 +143,8 @@ describe('payments that are verified at once', () => {
     const bad = await Promise.all(burners.map((payer) => paying(payer, newAccount().address)));
     const honest = await goodOnes();
     const bodies = honest.flatMap((one, index) => (bad[index] ? [bad[index], one] : [one]));
-    const { told } = await atOnce(bodies);
-    const said = new Map(bodies.map((body, index) => [body, told[index]]));
+    const { reported } = await atOnce(bodies);
+    const said = new Map(bodies.map((body, index) => [body, reported[index]]));
     expect(honest.map((body) => said.get(body))).toEqual(honest.map(() => true));
     expect(bad.map((body) => said.get(body)).filter((one) => one === true)).toEqual([]);
   });

@@ -44,6 +44,18 @@ describe('/openapi.json', () => {
       ...more,
     });
 
+  it('lets the transaction be missing of a refund by another sender alone, whose amount is not known', () => {
+    const { address: payer } = newAccount();
+    const extra = { settlementId: 'A'.repeat(43), channelState: {} };
+    const success = { success: true, payer, network: 'eip155:97', transaction: '', extra };
+    const problems = (body: object) => api.problemsOf('post', '/settle', 200, body);
+    expect(problems(success)).toEqual([]);
+    expect(problems({ ...success, amount: '0' })).toEqual([]);
+    expect(problems({ ...success, amount: '1' })).not.toEqual([]);
+    const { settlementId } = extra;
+    expect(problems({ ...success, extra: { settlementId } })).not.toEqual([]);
+  });
+
   it.each(['', '/v2'])('is true of a purchase at %s/settle', async (prefix) => {
     const body = await payment();
     expect(api.requestProblems('post', `${prefix}/settle`, body)).toEqual([]);

@@ -4,12 +4,10 @@ import { DoctorPageController } from '../../src/facilitator/doctor/doctor-page.c
 import { troublesOf } from '../support/axe.js';
 import { Browser } from '../support/browser.js';
 import { get } from '../support/http.js';
-import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
+import { PageServer, showPage } from '../support/page-server.js';
 import { World } from '../support/world.js';
 
-const inBrowser = Browser.isThere() ? describe : describe.skip;
-
-inBrowser.each([1280, 390])('the pages for everybody, %i pixels wide', (width) => {
+describe.each([1280, 390])('the pages for everybody, %i pixels wide', (width) => {
   let world: World;
   let service: Service;
   let browser: Browser;
@@ -106,7 +104,7 @@ inBrowser.each([1280, 390])('the pages for everybody, %i pixels wide', (width) =
   });
 });
 
-inBrowser('the check of a seller, told hostile words', () => {
+describe('the check of a seller, told hostile words', () => {
   const HOSTILE = '<img src=x onerror="globalThis.hit=1">\u202e';
   const finding = { code: HOSTILE, path: HOSTILE, expected: HOSTILE, fix: HOSTILE, got: HOSTILE };
   const offer = { path: HOSTILE, scheme: HOSTILE, method: HOSTILE, network: HOSTILE };
@@ -116,7 +114,7 @@ inBrowser('the check of a seller, told hostile words', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    const page = new DoctorPageController(PAGE_CONFIG);
+    const page = new DoctorPageController();
     server = await PageServer.start((app) => {
       app.post('/v2/doctor', (request, response) => {
         let body = '';
@@ -127,7 +125,7 @@ inBrowser('the check of a seller, told hostile words', () => {
         });
       });
       app.get('/doctor', (request, response) => {
-        page.page(request, response);
+        showPage(request, response, page.page());
       });
     });
     browser = await Browser.start(1000, 800);

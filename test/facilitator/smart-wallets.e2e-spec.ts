@@ -124,8 +124,8 @@ describe('smart wallets that are not deployed yet', () => {
     const rewrapped = wrappedIn(bare, factory, wallet.dataFor('talking'));
     const asked = [body, rewrapped, body, body, rewrapped, body, body, body];
     const answers = await Promise.all(asked.map((one) => settle(one)));
-    const told = answers.filter((answer) => answer.body['success']);
-    expect(told).toHaveLength(1);
+    const successes = answers.filter((answer) => answer.body['success']);
+    expect(successes).toHaveLength(1);
     const reasons = answers.flatMap((answer) => answer.body['errorReason'] ?? []);
     expect(new Set(reasons)).toEqual(new Set(['duplicate_settlement']));
     // Nor is it another payment without its wrapper, or in one that may not be called.

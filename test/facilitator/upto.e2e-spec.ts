@@ -180,9 +180,9 @@ describe('the scheme upto', () => {
       const answers = await Promise.all(
         amounts.map((amount) => settle(service, charging(body, amount))),
       );
-      const told = answers.filter((answer) => answer.body['success']);
-      expect(told).toHaveLength(1);
-      expect(await paidTo(body)).toBe(BigInt(told[0]?.body['amount'] as string));
+      const successes = answers.filter((answer) => answer.body['success']);
+      expect(successes).toHaveLength(1);
+      expect(await paidTo(body)).toBe(BigInt(successes[0]?.body['amount'] as string));
       const others = answers.filter((answer) => !answer.body['success']);
       expect(new Set(others.map((answer) => answer.body['errorReason']))).toEqual(
         new Set(['duplicate_settlement']),

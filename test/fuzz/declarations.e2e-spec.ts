@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Address } from 'viem';
 import { itemOf } from '../../src/discovery/asking/item.js';
 import { DiscoveryPageController } from '../../src/discovery/discovery-page.controller.js';
-import { CatalogueIndexer } from '../../src/discovery/learning/catalogue-indexer.js';
+import { CatalogueIndexer } from '../../src/discovery/indexing/catalogue-indexer.js';
 import type { Listing, ReadDeclaration } from '../../src/protocol/listing/listing.js';
 import { readDeclaration } from '../../src/protocol/listing/read-declaration.js';
 import { aPaid } from '../builders/discovery/catalogue-update.js';
 import { Browser } from '../support/browser.js';
-import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
+import { PageServer, showPage } from '../support/page-server.js';
 import { TEST_SEED } from '../support/seed.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { MemoryCatalogue } from '../twins/discovery/memory-catalogue.js';
@@ -125,7 +125,7 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
     await notes.note({ chainId: 56, id }, { tag: id, content: JSON.stringify({ listing }) });
     catalogue.history.set(id, aPaid({ payTo: payees[nth] ?? '0x' }));
   }
-  const learner = new CatalogueIndexer(
+  const indexer = new CatalogueIndexer(
     notes,
     catalogue,
     { link: () => Promise.resolve() },
@@ -134,7 +134,7 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
     { now: () => Date.now(), steady: () => 0, sleep: () => Promise.resolve() },
     { info: () => undefined, error: (trouble: unknown) => troubles.push(trouble) },
   );
-  await learner.round();
+  await indexer.round();
   expect(troubles).toEqual([]);
   expect(await notes.read(56, undefined, 9)).toEqual([]);
   const entries = await catalogue.page({ since: new Date(0) }, { offset: 0 }, listings.length);
@@ -144,7 +144,7 @@ async function learn(listings: readonly Listing[]): Promise<readonly unknown[]> 
 
 /** The page as it is served, over these items. @param asked - where lists go that were asked for. */
 function serve(items: readonly unknown[], asked: string[]): Promise<PageServer> {
-  const page = new DiscoveryPageController(PAGE_CONFIG);
+  const page = new DiscoveryPageController();
   return PageServer.start((app) => {
     app.get('/discovery/resources', (request, response) => {
       asked.push(request.url);
@@ -159,7 +159,7 @@ function serve(items: readonly unknown[], asked: string[]): Promise<PageServer> 
     app.get('/v2/assets', (_request, response) => void response.json({ assets: [] }));
     app.get('/supported', (_request, response) => void response.json({ kinds: [] }));
     app.get('/discovery', (request, response) => {
-      page.page(request, response);
+      showPage(request, response, page.page());
     });
   });
 }

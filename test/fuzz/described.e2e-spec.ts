@@ -57,7 +57,7 @@ const RULES_OF_VALUES: readonly {
   {
     operation:
       /^(settlementTotals|exportSettlements|searchHistory|historyTotals|operatorActions|findSettlements)$/,
-    answer: /from must be|must be a day|days apart/,
+    answer: /`from` must be|must be a day|days apart/,
     because: 'whether a calendar has a day, and how far two are apart, cannot be said',
   },
   {
@@ -78,17 +78,19 @@ const RULES_OF_VALUES: readonly {
   },
   {
     operation: /^walletSetPolicy$/,
-    answer: /atomic and decimal differ|at most perPayment|names an asset twice/,
-    because: 'how two fields stand to each other cannot be said',
+    answer:
+      /atomic and decimal differ|at most perPayment|names an asset twice|the token has \d+ decimals/,
+    because:
+      'how two fields stand to each other cannot be said, nor what the decimals of a token are',
   },
   {
-    operation: /^findSettlements$/,
-    answer: /Either transaction, or network/,
+    operation: /^(findSettlements|searchHistory|historyTotals)$/,
+    answer: /Give transaction, or paymentId|`from` is required without/,
     because: 'which parameters are given together cannot be said',
   },
   {
     operation: /^newestSettlements$/,
-    answer: /search and sale cannot/,
+    answer: /search or sale, not both|needs sale/,
     because: 'a field that another one excludes is said in words',
   },
   {
@@ -113,7 +115,7 @@ const RULES_OF_VALUES: readonly {
   },
   {
     operation: /^hubTakeDown$/,
-    answer: /Either sha256, or owner and name/,
+    answer: /Give sha256, or owner and name/,
     because: 'which of two ways names the bytes is said in words',
   },
   {
@@ -129,7 +131,7 @@ const RULES_OF_VALUES: readonly {
   {
     operation: /^walletRpc$/,
     answer:
-      /caip2 must name a network that is served|params must|typed_data|transaction must|expected/,
+      /caip2 must name a network that this service serves|params must|typed_data|transaction must|expected/,
     because: 'what the parameters are depends on the method, as in any RPC',
   },
 ];

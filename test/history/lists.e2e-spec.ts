@@ -260,7 +260,7 @@ describe('what a seller sees of the history', () => {
       [await list({}, 'settle'), 403, 'forbidden'],
     ];
     for (const [{ status, body, headers }, wanted, reason] of refusals) {
-      expect([status, body['reason']]).toEqual([wanted, reason]);
+      expect([status, body['code']]).toEqual([wanted, reason]);
       expect(api.problemsOf('get', '/v2/settlements', status, body)).toEqual([]);
       expect(headers.has('www-authenticate')).toBe(wanted === 401);
     }
@@ -270,7 +270,7 @@ describe('what a seller sees of the history', () => {
     const nonsense: [Record<string, string>, string, string][] = [
       [{ from: 'now' }, 'invalid_query', 'from must be'],
       [{ from: '2026-02-30' }, 'invalid_query', 'from must be'],
-      [{ from: '2026-02-02', to: '2026-02-01' }, 'invalid_query', 'from must be before to'],
+      [{ from: '2026-02-02', to: '2026-02-01' }, 'invalid_query', '`from` must be before `to`'],
       [{ limit: '501' }, 'invalid_query', 'limit must be'],
       [{ state: "finalized' or 1=1" }, 'invalid_query', 'state must be'],
       [{ cursor: 'AAAA' }, 'invalid_cursor', 'cursor'],

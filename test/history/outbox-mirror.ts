@@ -33,7 +33,7 @@ export class OutboxMirror {
       if (read.kind === 'held') throw new Error('another one reads it');
       if (read.last === undefined) return;
       // As the archiver does: what it leaves out must not be missed.
-      const news = this.#archived.news(at, read.changes);
+      const news = this.#archived.changed(at, read.changes);
       for (const change of news) {
         const before = this.known.get(change.id);
         const isNewer =

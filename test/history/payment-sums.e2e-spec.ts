@@ -3,7 +3,7 @@ import type { Address } from 'viem';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import { connectDatabase, type Database } from '../../src/history/postgres/database.js';
 import { migrate } from '../../src/history/postgres/migrator.js';
-import { readPaymentSums } from '../../src/history/postgres/payment-sums.js';
+import { PaymentSums } from '../../src/history/postgres/payment-sums.js';
 import { PostgresArchive } from '../../src/history/postgres/postgres-archive.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
@@ -80,12 +80,18 @@ describe('sums of payments in PostgreSQL', () => {
       },
     };
   }
+  function aDeposit(more: Partial<Paid> = {}): Paid {
+    const { details } = aRecorded('deposit', 'finalized');
+    if (details === undefined) throw new Error('no details');
+    const scheme = 'batch-settlement';
+    return { name: 'deposit', ...more, more: { details: { ...details, scheme } } };
+  }
   const store = (...paid: readonly Paid[]) => archive.store(56, epoch, paid.map(change));
 
   /** @returns payments, amount, payers and payees, of all time and of the last day. */
   async function sumsOf(asset = DOLLAR): Promise<readonly string[] | undefined> {
     const since = CLAIMED_AT - (CLAIMED_AT % HOUR_MS) - 24 * HOUR_MS;
-    const all = await readPaymentSums(database, [since], 10);
+    const all = await new PaymentSums(database.db).read([since], 10);
     const found = all.find((one) => one.asset === asset);
     return (
       found &&
@@ -159,11 +165,17 @@ describe('sums of payments in PostgreSQL', () => {
     expect(await sumsOf()).toEqual(['1 100 1 1', '1 100 1 1']);
   });
 
+  it('have no part of channels: a deposit is money of its payer', async () => {
+    await store({ name: 'one' }, aDeposit());
+    expect(await sumsOf()).toEqual(['1 100 1 1', '1 100 1 1']);
+  });
+
   it('hold what was archived before there were any', async () => {
     await store(
       { name: 'one' },
       { name: 'two', payer: 2, hoursAgo: 50 },
       { name: 'euro', asset: EURO },
+      aDeposit(),
     );
     await store({ name: 'open', state: 'included' });
     const before = [await sumsOf(), await sumsOf(EURO)];
@@ -173,11 +185,41 @@ describe('sums of payments in PostgreSQL', () => {
       drop trigger settlements_count_changed on x402.settlements;
       drop function x402.count_new_settlements, x402.count_changed_settlements, x402.count_payments, x402.counted;
       drop type x402.counted_payment;
-      delete from x402.migrations where name like '0021%'`);
-    expect(await migrate(database.pool)).toEqual(['0021_payment_sums.sql']);
+      delete from x402.migrations where name like '0021%' or name like '0022%'`);
+    expect(await migrate(database.pool)).toEqual([
+      '0021_payment_sums.sql',
+      '0022_sums_without_channels.sql',
+    ]);
     expect([await sumsOf(), await sumsOf(EURO)]).toEqual(before);
     expect(before[0]).toEqual(['2 200 2 1', '1 100 1 1']);
     await store({ name: 'open', version: 2 });
     expect(await sumsOf()).toEqual(['3 300 2 1', '2 200 1 1']);
+  });
+  it('lose the deposits that were counted before, and those who paid nothing else', async () => {
+    await store({ name: 'one' }, { name: 'late', payer: 2, hoursAgo: 50 });
+    const deposits = [aDeposit({ payer: 2 }), aDeposit({ name: 'other', payer: 3 })];
+    await store(...deposits, aDeposit({ name: 'euro', asset: EURO, payer: 3 }));
+    const before = await sumsOf();
+    expect(before).toEqual(['2 200 2 1', '1 100 1 1']);
+    // As the first version counted them.
+    await database.pool.query(`
+      delete from x402.migrations where name like '0022%';
+      create or replace function x402.counted(settlement x402.settlements, factor integer)
+      returns x402.counted_payment language sql stable as $$
+        select row(
+          factor, settlement.chain_id, settlement.asset, settlement.payer, settlement.pay_to,
+          settlement.amount, date_trunc('hour', settlement.claimed_at, 'UTC')
+        )::x402.counted_payment
+      $$;
+      select x402.count_payments(array_agg(x402.counted(settlement, 1)))
+      from x402.settlements settlement where scheme = 'batch-settlement'`);
+    expect([await sumsOf(), await sumsOf(EURO)]).toEqual([
+      ['4 400 3 1', '3 300 3 1'],
+      ['1 100 1 1', '1 100 1 1'],
+    ]);
+    expect(await migrate(database.pool)).toEqual(['0022_sums_without_channels.sql']);
+    expect([await sumsOf(), await sumsOf(EURO)]).toEqual([before, undefined]);
+    await store(aDeposit({ name: 'after', payer: 4 }), { name: 'next', payer: 4 });
+    expect(await sumsOf()).toEqual(['3 300 3 1', '2 200 2 1']);
   });
 });

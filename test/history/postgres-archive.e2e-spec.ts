@@ -13,7 +13,7 @@ import type { Change } from '../../src/settlement/ledger/outbox.js';
 import type { RecordedSettlement } from '../../src/settlement/model/recorded-settlement.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 import { ARCHIVE_NOW, describeArchive } from '../twins/history/archive-contract.js';
-import { describeBooks } from '../twins/history/reconciliation/books-contract.js';
+import { describeSettlementHistory } from '../twins/history/reconciliation/settlement-history-contract.js';
 
 const CHAIN_ID = 56;
 
@@ -75,7 +75,7 @@ describe('the archive in PostgreSQL', () => {
     });
   });
 
-  describeBooks('books in PostgreSQL', () =>
+  describeSettlementHistory('books in PostgreSQL', () =>
     Promise.resolve({
       books: new PostgresSettlementHistory(database),
       book: async (entries) => {

@@ -14,6 +14,7 @@ import type { Position } from '../../src/history/sellers/settlement-reader.js';
 import { rowOf } from '../../src/history/settlement-row.js';
 import { Secret } from '../../src/platform/config/secret.js';
 import type { Change } from '../../src/settlement/ledger/outbox.js';
+import type { SettlementDetails } from '../../src/settlement/model/settlement.js';
 import { MemoryOperatorArchive } from '../builders/history/operators/operator-archive.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../builders/history/recorded-settlement.js';
 
@@ -23,6 +24,14 @@ const PAYEES = [1, 2, 3].map(addressOf);
 const PAYERS = [0xb1, 0xb2].map(addressOf);
 const ASSETS = [0xa1, 0xa2].map(addressOf);
 const STATES = ['finalized', 'finalized', 'finalized', 'included', 'reverted'] as const;
+/** Among ten settlements, by their place. */
+const CHANNEL_ACTIONS: Readonly<
+  Record<number, Pick<SettlementDetails, 'scheme' | 'method'> | undefined>
+> = {
+  3: { scheme: 'batch-settlement', method: 'channel-claim' },
+  4: { scheme: 'batch-settlement', method: 'eip3009' },
+  5: { scheme: 'batch-settlement', method: 'permit2' },
+};
 const ROWS = 300;
 const uuid = (index: number): string =>
   `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
@@ -63,6 +72,7 @@ describe('the history of operators in PostgreSQL', () => {
     const base = aRecorded(`${chainId} ${index}`, state);
     const details = base.details && {
       ...base.details,
+      ...CHANNEL_ACTIONS[index % 10],
       chainId,
       amount: base.details.amount - BigInt(index),
       token: ASSETS[(index * 5) % ASSETS.length] ?? addressOf(0),
@@ -99,6 +109,10 @@ describe('the history of operators in PostgreSQL', () => {
     { payTo: addressOf(9) },
     { state: 'finalized' },
     { state: 'reverted' },
+    { scheme: 'exact' },
+    { scheme: 'batch-settlement', state: 'finalized' },
+    { action: 'claim' },
+    { action: 'deposit', chainId: 97 },
     { asset: ASSETS[1], chainId: 97 },
     { from: CLAIMED_AT - 20 * DAY_MS, to: CLAIMED_AT - 10 * DAY_MS },
     { from: CLAIMED_AT - 12_345, state: 'expired' },
@@ -132,6 +146,9 @@ describe('the history of operators in PostgreSQL', () => {
       (await archive.page(filter(asked), undefined, 1000)).length;
     expect(await count({})).toBe(ROWS);
     expect(await count({ state: 'reverted' })).toBeGreaterThan(20);
+    const claims = await count({ action: 'claim' });
+    expect(claims).toBeGreaterThan(20);
+    expect(await count({ action: 'deposit' })).toBeGreaterThan(claims);
     expect(await count({ payTo: PAYEES[1], payer: PAYERS[0], state: 'reverted' })).toBeGreaterThan(
       0,
     );

@@ -300,15 +300,17 @@ describe('webhooks in PostgreSQL', () => {
     expect(await deliveries.nextInMs(webhook.id)).toBeGreaterThan(55_000);
     await passed(61);
     expect(await deliveries.due(10)).toEqual([webhook.id]);
-    const told: string[] = [];
+    const dueDelivery: string[] = [];
     for (;;) {
       const [head, ...more] = await deliveries.heads(webhook, 10);
       if (head === undefined) break;
       expect(more).toEqual([]);
-      told.push(head.type);
+      dueDelivery.push(head.type);
       await deliveries.record(webhook.id, head.sequence, { state: 'delivered', status: 200 });
     }
-    expect(told).toEqual(['included', 'finalized', 'reorged'].map((type) => `settlement.${type}`));
+    expect(dueDelivery).toEqual(
+      ['included', 'finalized', 'reorged'].map((type) => `settlement.${type}`),
+    );
     expect(await deliveries.nextInMs(webhook.id)).toBeUndefined();
   });
 
@@ -336,9 +338,9 @@ describe('webhooks in PostgreSQL', () => {
     });
     expect(await deliveries.take(webhook.id, HOLDER, 1000)).toBeUndefined();
     expect(await deliveries.due(10)).toEqual([watcher.id]);
-    const [told] = await deliveries.heads(watcher, 10);
-    expect(told).toMatchObject({ type: 'webhook.disabled', payTo: undefined });
-    expect(JSON.parse(told?.body ?? '')).toMatchObject({
+    const [dueDelivery] = await deliveries.heads(watcher, 10);
+    expect(dueDelivery).toMatchObject({ type: 'webhook.disabled', payTo: undefined });
+    expect(JSON.parse(dueDelivery?.body ?? '')).toMatchObject({
       data: { webhookId: webhook.id, reason: 'failing' },
     });
     expect(await heads(stranger)).toEqual([]);
@@ -442,8 +444,8 @@ describe('webhooks in PostgreSQL', () => {
       return Promise.resolve([]);
     });
     expect(await events()).toEqual(['lane.low']);
-    const [told, ...more] = await deliveries.heads(listening, 10);
-    expect(told).toMatchObject({ type: 'lane.low', body: '{"n":1}', payTo: undefined });
+    const [dueDelivery, ...more] = await deliveries.heads(listening, 10);
+    expect(dueDelivery).toMatchObject({ type: 'lane.low', body: '{"n":1}', payTo: undefined });
     expect(more).toEqual([]);
     expect(await heads(seller)).toEqual([]);
   });

@@ -2,6 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import pg from 'pg';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { type SandboxPostgres, startPostgres } from '../../sandbox/postgres.js';
 import type { Service } from '../../sandbox/service.js';
@@ -162,12 +164,20 @@ it('shows what was paid and delivered to nobody until its seller comes back, wha
   );
   expect(await sellers('unclaimed')).toEqual([ids[1]]);
 
-  const close = async (key: string): Promise<number> => {
-    const url = `${service.opsUrl}/admin/api/settlements/${ids[1]}/close`;
+  const close = async (key: string, id = ids[1]): Promise<number> => {
+    const url = `${service.opsUrl}/admin/api/settlements/${id}/close`;
     return (await fetch(url, { method: 'POST', headers: { 'X-API-Key': key } })).status;
   };
+  // The reply to the first may have been lost.
   expect([await close(shop.key), await close(operator.key), await close(operator.key)]).toEqual([
-    403, 200, 404,
+    403, 200, 200,
+  ]);
+  expect(await admin(`settlements/${ids[1]}`, 'settlements/{id}')).toMatchObject({
+    closed: { at: expect.any(String) },
+  });
+  // The seller of the first has its success.
+  expect([await close(operator.key, ids[0]), await close(operator.key, 'nothing')]).toEqual([
+    404, 404,
   ]);
   await eventually('none is left', async () => (await unclaimed())['count'] === 0, PATIENCE_MS);
   await eventually(
@@ -191,4 +201,95 @@ it('shows what was paid and delivered to nobody until its seller comes back, wha
   expect(events()).toHaveLength(2);
   // Its seller may still come back with its key.
   expect((await settle(second, 'second-order')).body).toMatchObject({ success: true });
+}, 180_000);
+
+it('cannot be closed when it is sold, however late the history is', async () => {
+  await world.client.setAutomine(false);
+  const body = await aPurchase();
+  const id = (await settle(body, 'late-order')).headers.get('settlement-id') ?? '';
+  await world.client.setAutomine(true);
+  await eventually(
+    'it is unclaimed',
+    async () => {
+      await world.client.mine({ blocks: 2 });
+      return (await unclaimed())['count'] === 1;
+    },
+    PATIENCE_MS,
+  );
+  const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  const inHistory = async (): Promise<readonly unknown[]> =>
+    idsIn(await admin(`history/settlements?from=${since}&sale=unclaimed`, 'history/settlements'));
+  await eventually('the history has it', async () => (await inHistory()).length === 1, PATIENCE_MS);
+  const database = new pg.Client({ connectionString: postgres.url });
+  await database.connect();
+  let status: number;
+  try {
+    // The history does not learn of the sale.
+    await database.query(`
+      create function x402.too_late() returns trigger language plpgsql as $$
+      begin raise exception 'too late'; end $$;
+      create trigger too_late before update on x402.settlements for each row
+      when (new.sale is distinct from 'open') execute function x402.too_late()`);
+    expect((await settle(body, 'late-order')).body).toMatchObject({ success: true });
+    const url = `${service.opsUrl}/admin/api/settlements/${id}/close`;
+    ({ status } = await fetch(url, { method: 'POST', headers: { 'X-API-Key': operator.key } }));
+  } finally {
+    await database.query('drop function x402.too_late cascade');
+    await database.end();
+  }
+  expect(status).toBe(404);
+  const { actions } = await admin('audit');
+  expect((actions as readonly Json[]).filter(({ subject }) => subject === id)).toEqual([]);
+  await eventually(
+    'the history follows',
+    async () => (await inHistory()).length === 0,
+    PATIENCE_MS,
+  );
+}, 180_000);
+
+it('can be closed once Redis does not hold it any more, and shows larger payments alone', async () => {
+  await world.client.setAutomine(false);
+  const id = (await settle(await aPurchase(), 'third-order')).headers.get('settlement-id') ?? '';
+  await world.client.setAutomine(true);
+  const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  const inHistory = async (more = ''): Promise<readonly unknown[]> =>
+    idsIn(
+      await admin(`history/settlements?from=${since}&sale=unclaimed${more}`, 'history/settlements'),
+    );
+  await eventually(
+    'the history has it',
+    async () => {
+      await world.client.mine({ blocks: 2 });
+      return (await inHistory()).length === 1;
+    },
+    PATIENCE_MS,
+  );
+  const listed = async (more: string): Promise<readonly unknown[]> =>
+    idsIn(await admin(`settlements?sale=unclaimed${more}`, 'settlements'));
+  const larger = `&leastAmount=${AMOUNT + 1n}`;
+  for (const list of [listed, inHistory]) {
+    expect(await list(`&leastAmount=${AMOUNT}&asset=${world.usd}`)).toEqual([id]);
+    expect(await list(larger)).toEqual([]);
+  }
+  const redis = new Redis(world.redis.url);
+  try {
+    const keys = await redis.keys(`*:${id}`);
+    expect(keys.length).toBeGreaterThan(1);
+    await redis.del(keys);
+  } finally {
+    redis.disconnect();
+  }
+  const close = async (): Promise<number> => {
+    const url = `${service.opsUrl}/admin/api/settlements/${id}/close`;
+    return (await fetch(url, { method: 'POST', headers: { 'X-API-Key': operator.key } })).status;
+  };
+  expect(await inHistory()).toEqual([id]);
+  expect([await close(), await close()]).toEqual([200, 200]);
+  expect(await inHistory()).toEqual([]);
+  const { actions } = await admin('audit');
+  const closings = (actions as readonly Json[]).filter(
+    ({ action, subject, by }) =>
+      action === 'unclaimed_closed' && subject === id && by === operator.record.id,
+  );
+  expect(closings).toHaveLength(1);
 }, 180_000);

@@ -121,7 +121,7 @@ describe('webhooks', () => {
       .at(path)
       .filter(({ data }) => data['settlementId'] === settlementId)
       .map(({ type }) => type);
-  const told = (
+  const reported = (
     path: string,
     id: string,
     what = 'settlement.finalized',
@@ -162,7 +162,7 @@ describe('webhooks', () => {
     expectDescribed('POST', '/v2/webhooks', created);
     receiver.trust('/a', String(created.body['secret']));
     const ids = await Promise.all([settle(), settle(), settle()]);
-    for (const id of ids) await told('/a', id);
+    for (const id of ids) await reported('/a', id);
     for (const id of ids) {
       expect(typesOf('/a', id)).toEqual(['settlement.included', 'settlement.finalized']);
     }
@@ -201,14 +201,19 @@ describe('webhooks', () => {
       const answer = await ask(method ?? '', `/${mine}${path ?? ''}`, body, other.key);
       expect([method, path, answer.status]).toEqual([method, path, 404]);
     }
+    // PostgreSQL takes no zero byte; that is no outage of it.
+    for (const path of ['/%00', '/we_%00/deliveries', `/${mine}/secrets/%00`]) {
+      const method = path.includes('secrets') ? 'DELETE' : 'GET';
+      expect([path, (await ask(method, path)).status]).toEqual([path, 404]);
+    }
     const stolen = { url: receiver.url('/stolen'), payees: [shopPayee] };
     expect((await ask('POST', '', stolen, other.key)).status).toBe(403);
     const theirs = await ask('POST', '', { url: receiver.url('/theirs') }, other.key);
     receiver.trust('/theirs', String(theirs.body['secret']));
     const patched = `/${String(theirs.body['id'])}`;
     expect((await ask('PATCH', patched, { payees: [shopPayee] }, other.key)).status).toBe(403);
-    await told('/mine', await settle());
-    await told('/theirs', await settle(otherPayee));
+    await reported('/mine', await settle());
+    await reported('/theirs', await settle(otherPayee));
     for (const [path, payee] of [
       ['/mine', shopPayee],
       ['/theirs', otherPayee],
@@ -231,7 +236,7 @@ describe('webhooks', () => {
     receiver.mute.delete('/stranger');
     // A test asks for the challenge again, before the next attempt is due.
     expect((await ask('POST', `/${webhook}/test`)).status).toBe(202);
-    await told('/stranger', id);
+    await reported('/stranger', id);
     expect(await confirmedAt()).toBeDefined();
     receiver.mute.add('/elsewhere');
     receiver.trust('/elsewhere', 'whsec_c29tZWJvZHkgZWxzZSdz');
@@ -272,7 +277,7 @@ describe('webhooks', () => {
     await made('/well-2');
     receiver.behave('/failing', (response) => response.writeHead(500).end('out of order'));
     const id = await settle();
-    await told('/well-2', id);
+    await reported('/well-2', id);
     await eventually('an attempt', () => receiver.at('/failing').length > 0);
     await eventually('it is noted', async () => {
       const all = await deliveriesOf(webhook);
@@ -282,7 +287,7 @@ describe('webhooks', () => {
     expect(new Set(typesOf('/failing', id))).toEqual(new Set(['settlement.included']));
     receiver.behave('/failing');
     await passPauses();
-    await told('/failing', id);
+    await reported('/failing', id);
     const [first, second] = receiver.at('/failing');
     expect(second?.id).toBe(first?.id);
     expect((await ask('GET', `/${webhook}`)).body).not.toHaveProperty('failingSince');
@@ -301,8 +306,8 @@ describe('webhooks', () => {
     });
     const from = performance.now();
     const id = await settle();
-    await told('/well-3', id, 'settlement.finalized', 8000);
-    await told('/endless', id, 'settlement.finalized', 8000);
+    await reported('/well-3', id, 'settlement.finalized', 8000);
+    await reported('/endless', id, 'settlement.finalized', 8000);
     expect(performance.now() - from).toBeLessThan(8000);
     await eventually('it is noted', async () =>
       (await deliveriesOf(endless)).every(
@@ -363,7 +368,7 @@ describe('webhooks', () => {
     await history.stop('SIGKILL');
     receiver.behave('/dying');
     history = await startHistory();
-    await told('/dying', id);
+    await reported('/dying', id);
     const events = ofIt();
     expect(events.length).toBeGreaterThan(2);
     // A repeat, not another event; then the next one.
@@ -383,7 +388,7 @@ describe('webhooks', () => {
     expect(keys.length).toBeGreaterThan(0);
     await redis.del(keys);
     redis.disconnect();
-    await told('/lost', id);
+    await reported('/lost', id);
   });
 
   deep('wait while PostgreSQL is away, and are told all of it then', async () => {
@@ -396,7 +401,7 @@ describe('webhooks', () => {
     await eventually('the log has it', () => history.log().includes('cannot deliver webhooks'));
     postgres = await restartPostgres(postgres);
     for (const id of ids) {
-      await told('/away', id);
+      await reported('/away', id);
       expect(new Set(typesOf('/away', id)).size).toBe(2);
     }
     expect(history.log()).not.toContain(new URL(postgres.url).password);
@@ -433,7 +438,7 @@ describe('webhooks', () => {
   deep('are replayed from an event on, and what was missed while they were off', async () => {
     const webhook = await made('/replayed');
     const first = await settle();
-    await told('/replayed', first);
+    await reported('/replayed', first);
     const [heard] = receiver.at('/replayed');
     await ask('PATCH', `/${webhook}`, { enabled: false });
     const missed = await settle();
@@ -451,7 +456,7 @@ describe('webhooks', () => {
     const replayed = await ask('POST', `/${webhook}/replay`, { after: heard?.id });
     expectDescribed('POST', '/v2/webhooks/{id}/replay', replayed);
     expect(replayed).toMatchObject({ status: 202, body: { events: 3 } });
-    await told('/replayed', missed);
+    await reported('/replayed', missed);
     expect(typesOf('/replayed', missed)).toEqual(['settlement.included', 'settlement.finalized']);
     await eventually('the one before again', () => typesOf('/replayed', first).length === 3);
     for (const body of [{}, { after: 'evt_x' }, { since: 'now' }]) {
@@ -473,7 +478,7 @@ describe('webhooks', () => {
     const before = receiver.at('/gone').length;
     await passPauses();
     await made('/well-10');
-    await told('/well-10', await settle());
+    await reported('/well-10', await settle());
     expect(receiver.at('/gone')).toHaveLength(before);
   });
 
@@ -568,7 +573,7 @@ describe('webhooks', () => {
     receiver.trust('/theirs', String(watch.body['secret']));
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await settle();
-    await told('/theirs', await settle(otherPayee));
+    await reported('/theirs', await settle(otherPayee));
     await eventually('it is withheld', async () => {
       const states = await statesOf(webhook);
       return states.length === 2 && states.every((state) => state === 'withheld');

@@ -83,6 +83,7 @@ describe('a public hub for everybody', () => {
 
   it('shows what was said as text', async () => {
     await go({ owner: 'alice', name: HOSTILE }, 'content');
+    await browser.until(`document.getElementById('files') !== null`);
     expect(await textOf('files')).toContain(HOSTILE);
     expect(await textOf('content')).toContain('<b>bold</b>');
     expect(await browser.evaluate(`document.querySelector('img, b') === null`)).toBe(true);

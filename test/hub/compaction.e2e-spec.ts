@@ -59,11 +59,11 @@ describe('what compaction may free', () => {
       const random = new SeededRandom(TEST_SEED + 10 * versions + drawn);
       const clock = { now: 1_000_000_000_000 };
       const storage = new MemoryStorage(HUB_ADDRESS, () => clock.now);
-      const log = { missing: quiet, repaired: quiet, failed: quiet };
+      const logger = { info: quiet, warn: quiet, error: quiet };
       const rules = { seal: new PriceSeal('a secret'), versions };
-      const index = new HubIndex(redis, log, rules);
+      const index = new HubIndex(redis, logger, rules);
       indexes.push(index);
-      await index.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
+      await index.start(new StorageOpening(storage, logger));
       // It objects to nothing: what the journal says has to be right alone.
       const compaction = new Compaction(storage, {
         found: () => Promise.resolve(new Set()),
@@ -169,9 +169,9 @@ describe('what compaction may free', () => {
       expect(await usage()).toEqual(counted);
       await index.stop();
       await redis.flushall();
-      const more = new HubIndex(redis, log, { ...rules, versions: versions + 50 });
+      const more = new HubIndex(redis, logger, { ...rules, versions: versions + 50 });
       indexes.push(more);
-      await more.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
+      await more.start(new StorageOpening(storage, logger));
       const needed = [...(await reachable()), ...(await sold())];
       for (const object of needed) expect(await isThere(object)).toBe(true);
     },
@@ -295,7 +295,7 @@ describe('a hub that gives freed space back', () => {
     await redis.hset(rows, name, row);
     living.set(name, text);
     await eventually('it says so', () =>
-      Promise.resolve(hub.service.log().includes('are still referenced; they are kept')),
+      Promise.resolve(hub.service.log().includes('are still referenced; the hub keeps the bytes')),
     );
     await expectLiving();
     await redis.hdel(rows, name);

@@ -56,10 +56,10 @@ class SharedJournal {
 
   async process(versions: number, secret = SECRET): Promise<{ index: HubIndex; said: string[] }> {
     const said: string[] = [];
-    const log = {
-      missing: quiet,
-      failed: quiet,
-      repaired: ({ how }: { readonly how: string }) => said.push(how),
+    const logger = {
+      warn: quiet,
+      error: quiet,
+      info: (facts: unknown) => said.push((facts as { readonly how: string }).how),
     };
     const { entries } = this;
     const storage = {
@@ -72,10 +72,10 @@ class SharedJournal {
         yield* await Promise.resolve(entries.filter(({ order }) => order > after));
       },
     } as unknown as StorageProvider;
-    const index = new HubIndex(this.redis, log, { seal: new PriceSeal(secret), versions });
+    const index = new HubIndex(this.redis, logger, { seal: new PriceSeal(secret), versions });
     this.#indexes.push(index);
     // The start waits a while for an index that is not there: what is asked is what comes then.
-    await index.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
+    await index.start(new StorageOpening(storage, { info: quiet, error: quiet }));
     return { index, said };
   }
 
@@ -225,6 +225,78 @@ describe('an index that several processes make', () => {
         owners: '0',
       });
     }
+    await journal.stop();
+  });
+
+  /** Of the keys that stay. */
+  const sizes = async (): Promise<Record<string, number>> => {
+    const found: Record<string, number> = {};
+    for (const key of (await redis.keys('hub:i:*')).sort()) {
+      if ((await redis.ttl(key)) >= 0) continue;
+      const isHash = (await redis.type(key)) === 'hash';
+      found[key] = isHash ? await redis.hlen(key) : await redis.zcard(key);
+    }
+    return found;
+  };
+
+  it('keeps nothing for ever of prices and bytes of files that are gone', async () => {
+    const { index } = await journal.process(0);
+    const HOURS_3 = 3 * 3600e6;
+    const life = (order: number, id: string): JournalEntry[] => [
+      put(order, id),
+      price(order + 1, id),
+      price(order + 2, id, ''),
+      forAge(order + 3, id, order),
+      { op: 'freed', order: order + 4, owner: 'o', id, payloads: [{ ...put(order, id) }] },
+    ];
+    await index.stored(life(1, 'first'));
+    const before = await sizes();
+    // Within a day, which has counts of its own.
+    for (let count = 1; count < 8; count += 1) {
+      await index.stored(life(count * HOURS_3, `f${count}`));
+    }
+    expect(await sizes()).toEqual(before);
+    expect(await redis.hgetall('hub:i:u:o')).toEqual({ bytes: '0', count: '0' });
+    await journal.stop();
+  });
+
+  it('has no price that was removed, in whatever order the entries come', async () => {
+    const { index } = await journal.process(0);
+    const entries = [put(1, 'a'), price(2, 'a'), price(3, 'a', ''), forAge(4, 'a', 1)];
+    for (let seed = 0; seed < 12; seed += 1) {
+      const keys = (await redis.keys('hub:i:*')).filter((key) => key !== 'hub:i:meta');
+      if (keys.length > 0) await redis.del(...keys);
+      const shuffled = entries
+        .map((entry, at) => ({ entry, key: (at * 7919 + seed * 104_729) % 1009 }))
+        .sort((one, other) => one.key - other.key);
+      for (const { entry } of shuffled) await index.stored([entry]);
+      await index.stored([forAge(4, 'a', 1)]);
+      expect(await redis.exists('hub:i:p:o')).toBe(0);
+      await index.stored([put(5, 'a')]);
+      expect((await index.lookUp('o', 'a'))?.terms).toBeUndefined();
+      await index.stored([price(2, 'a')]);
+      expect((await index.lookUp('o', 'a'))?.terms).toBeUndefined();
+    }
+    await journal.stop();
+  });
+
+  it('keeps nothing for ever of buckets that were removed', async () => {
+    const { index } = await journal.process(0);
+    const mark = (order: number, bucket: string, state: 'made' | 'gone'): JournalEntry => ({
+      op: 'bucket',
+      order,
+      owner: 'o',
+      id: '',
+      bucket,
+      kind: 'file',
+      state,
+    });
+    await index.stored([mark(1, 'first', 'made'), mark(2, 'first', 'gone')]);
+    const before = await sizes();
+    for (let order = 3; order < 43; order += 2) {
+      await index.stored([mark(order, `b${order}`, 'made'), mark(order + 1, `b${order}`, 'gone')]);
+    }
+    expect(await sizes()).toEqual(before);
     await journal.stop();
   });
 

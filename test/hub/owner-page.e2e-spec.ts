@@ -118,12 +118,12 @@ describe('the page of an owner of files, in a browser', () => {
     const bytes = 'first'.length + 'second'.length + HOSTILE.length * 8 + '<b>dear</b>'.length;
     expect(await textOf('used')).toBe(`Used: ${bytes} B of 2.0 KiB.`);
     const rows = (await person.rows('list')).map((row) => row.split(' | '));
-    const told = new Map(rows.map(([name = '', ...cells]) => [name, cells.slice(3, 5)]));
-    expect(told.get('sold')).toEqual([
+    const columns = new Map(rows.map(([name = '', ...cells]) => [name, cells.slice(3, 5)]));
+    expect(columns.get('sold')).toEqual([
       'text/html',
       `70 smallest units of ${ASSET.slice(0, 10)}…${ASSET.slice(-6)} on eip155:97`,
     ]);
-    expect(told.get('note')).toEqual(['text/plain', '']);
+    expect(columns.get('note')).toEqual(['text/plain', '']);
     expect(await person.browser.evaluate(`document.getElementById('one') === null`)).toBe(true);
   });
 

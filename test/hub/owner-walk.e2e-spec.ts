@@ -113,5 +113,10 @@ describe.each([
     )) as readonly string[];
     expect(links).toEqual(mode === 'public' ? ['/docs', '/hub/browse'] : ['/docs']);
     expect(await troublesOf(person.browser)).toEqual([]);
+    if (mode === 'private') return;
+    const place = new URLSearchParams({ owner: person.owner.address, bucket: 'b'.repeat(100) });
+    await person.open(`${hub.url}/hub/browse#${place.toString()}`);
+    await person.browser.until(`document.querySelector('#lists section') !== null`);
+    expect(await troublesOf(person.browser)).toEqual([]);
   });
 });

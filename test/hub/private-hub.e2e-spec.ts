@@ -130,7 +130,7 @@ describe('a private hub', () => {
     ];
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
     expect(messageOf(answers[0]?.json)).toBe(
-      'verify auth: the message is a sign-in to another site',
+      'verify auth: the sign-in message is for another site',
     );
     expect((await hub.get('/api/download?name=kept', await personalSignature(me))).text).toBe(
       'mine',
@@ -235,8 +235,27 @@ describe('a strict private hub', () => {
     const answer = await hub.post('/api/upload', body, await personalSignature(me));
     expect([answer.status, messageOf(answer.json)]).toEqual([
       401,
-      'decode auth: this hub takes the strict form only',
+      'decode auth: this hub accepts only the strict form',
     ]);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no JSON', 'x'],
+    ['a time in text', Buffer.from('{"expiry":"1795774990"}').toString('base64url')],
+  ])('says that a strict form with %s cannot be read', async (_, encoded) => {
+    const body = bodyOf(me.address, 'no', 'no');
+    const authorization = `Hub-EIP712 ${encoded}`;
+    for (const ask of [
+      () => hub.post('/api/upload', body, { authorization }),
+      () => hub.ask('/api/shared?link=x', { method: 'DELETE', headers: { authorization } }),
+    ]) {
+      const answer = await ask();
+      expect([answer.status, messageOf(answer.json)]).toEqual([
+        401,
+        expect.stringContaining('cannot be read'),
+      ]);
+    }
   });
 
   it('binds a file to its signature, and stores nothing of another', async () => {

@@ -30,9 +30,9 @@ describe('how old files may get', () => {
     server = await startRedis(await freePort());
     redis = new Redis(server.url);
     storage = new MemoryStorage(HUB_ADDRESS, () => clock.now);
-    const log = { missing: quiet, repaired: quiet, failed: quiet };
-    index = new HubIndex(redis, log, { seal: new PriceSeal('a secret'), versions: 2 });
-    await index.start(new StorageOpening(storage, { closed: quiet, open: quiet }));
+    const logger = { info: quiet, warn: quiet, error: quiet };
+    index = new HubIndex(redis, logger, { seal: new PriceSeal('a secret'), versions: 2 });
+    await index.start(new StorageOpening(storage, logger));
     listing = new HubListing(index);
   });
   afterAll(async () => {

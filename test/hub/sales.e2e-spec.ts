@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { x402Client, x402HTTPClient } from '@x402/core/client';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch';
+import { Redis } from 'ioredis';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { USD_NAME, USD_VERSION } from '../../sandbox/deploy.js';
 import type { Service } from '../../sandbox/service.js';
@@ -192,6 +193,13 @@ describe.each(['public', 'private'])('files for sale in a %s hub', (mode) => {
     expect((await download('another', token)).status).toBe(402);
     // And its owner's.
     expect((await signed(owner, 'GET', pathOf('report'))).text).toBe(REPORT);
+    // What a buyer has put into a payment is not stored any longer.
+    const redis = new Redis(world.redis.url);
+    const sales = await redis.mget(await redis.keys('hub:sale:*'));
+    redis.disconnect();
+    expect(sales.map((sale) => JSON.parse(sale ?? '') as Json)).toEqual([
+      expect.objectContaining({ paid: expect.anything(), paymentPayload: {} }),
+    ]);
   });
 
   it('is paid once by a hundred requests with one header', async () => {

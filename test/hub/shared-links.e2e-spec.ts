@@ -64,7 +64,7 @@ describe('share links', () => {
     expect((await read(elsewhere)).status).toBe(401);
     const now = nowSeconds();
     const over = await read(await shareLinkOf(me, 'note', { issuedAt: now - 60, until: now - 1 }));
-    expect([over.status, messageOf(over)]).toEqual([410, 'the link is over']);
+    expect([over.status, messageOf(over)]).toEqual([410, 'the link has expired']);
     const long = await shareLinkOf(me, 'note', { until: now + 31 * 86_400 });
     expect((await read(long)).status).toBe(401);
     expect((await read('nonsense')).status).toBe(400);
@@ -85,7 +85,7 @@ describe('share links', () => {
     expect(others).toHaveLength(99);
     for (const { status } of others) expect([410, 429]).toContain(status);
     const late = await read(link);
-    expect([late.status, messageOf(late)]).toEqual([410, 'the link was used up or taken back']);
+    expect([late.status, messageOf(late)]).toEqual([410, 'the link was used or revoked']);
   });
 
   it('of a file that is not there yet, or damaged, uses no link up', async () => {
@@ -118,7 +118,7 @@ describe('share links', () => {
     expect((await read(newest)).text).toBe('second');
   });
 
-  it('are taken back by their owner alone, one or all', async () => {
+  it('are taken back by their owner alone, one or all, those of a clock that is five minutes fast too', async () => {
     const [one, two] = [await shareLinkOf(me, 'note'), await shareLinkOf(me, 'note')];
     expect((await takeBack(`?link=${one}`, stranger)).status).toBe(403);
     expect((await hub.ask(`/api/shared?link=${one}`, { method: 'DELETE' })).status).toBe(401);
@@ -176,7 +176,7 @@ describe('share links', () => {
       const refused = await read(link);
       expect([refused.status, messageOf(refused)]).toEqual([
         410,
-        expect.stringContaining('the link was taken back'),
+        expect.stringContaining('the link was revoked'),
       ]);
     }
     expect((await read(cousin)).status).toBe(200);
@@ -203,7 +203,7 @@ describe('share links', () => {
     while (answer.status === 503 && Date.now() < deadline) answer = await read(link);
     expect([answer.status, messageOf(answer)]).toEqual([
       410,
-      expect.stringContaining('older than what this hub remembers'),
+      expect.stringContaining('is too old for this hub'),
     ]);
     expect((await read(await shareLinkOf(me, 'note', { issuedAt }))).status).toBe(200);
   });
@@ -213,7 +213,7 @@ describe('share links', () => {
     const answer = await open.get(`/api/shared?link=${await shareLinkOf(me, 'note')}`);
     expect([answer.status, messageOf(answer)]).toEqual([
       403,
-      'a public hub needs no links: it shows all it has',
+      'a public hub has no share links, because all its files are public',
     ]);
   });
 });

@@ -43,9 +43,9 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   fs: () => {
     const dir = mkdtempSync(join(tmpdir(), 'x402-store-'));
     const quiet = (): void => undefined;
-    const log = { writing: quiet, waiting: quiet, failed: quiet };
+    const logger = { info: quiet, warn: quiet, error: quiet };
     return Promise.resolve({
-      provider: () => new FsStorage({ dir, hubAddress: HUB_ADDRESS, now, log }),
+      provider: () => new FsStorage({ dir, hubAddress: HUB_ADDRESS, now, logger }),
       end: () => {
         rmSync(dir, { recursive: true, force: true });
         return Promise.resolve();

@@ -59,7 +59,7 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     const read = await signed('GET', path, account);
     expect([read.status, sha256(read.bytes)]).toEqual([200, sha256(bytes)]);
     const again = await put(link, bytes);
-    expect([again.status, messageOf(again)]).toEqual([410, 'the link was used up or taken back']);
+    expect([again.status, messageOf(again)]).toEqual([410, 'the link was used or revoked']);
     // It counts on its owner's quota, which the link does not raise.
     const over = await put(await uploadLinkOf(account, 'more.bin'), new Uint8Array(600_000));
     expect([over.status, messageOf(over)]).toEqual([
@@ -79,7 +79,7 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     const other = await put(link, 'otherwise', { 'content-type': 'text/markdown' });
     expect([other.status, messageOf(other)]).toEqual([
       400,
-      'the bytes are not those that the link was signed for',
+      'the SHA-256 of the bytes differs from the one in the link',
     ]);
     expect((await put(link, 'as agreed', { 'content-type': 'text/html' })).status).toBe(415);
     expect((await put(link, '', { 'content-type': 'text/markdown' })).status).toBe(400);
@@ -176,7 +176,7 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     return count;
   }
 
-  it('are taken back by their owner alone, one or all', async () => {
+  it('are taken back by their owner alone, one or all, those of a clock that is five minutes fast too', async () => {
     const [one, two] = [await uploadLinkOf(me, 'one'), await uploadLinkOf(me, 'two')];
     expect((await takeBack(`?link=${one}`, newAccount())).status).toBe(403);
     expect((await hub.ask(`/api/incoming?link=${one}`, { method: 'DELETE' })).status).toBe(401);
@@ -245,7 +245,7 @@ describe.each(['private', 'public'])('upload links of a %s hub', (mode) => {
     const answer = await unless(503, () => put(link, 'x'));
     expect([answer.status, messageOf(answer)]).toEqual([
       410,
-      expect.stringContaining('older than what this hub remembers'),
+      expect.stringContaining('is too old for this hub'),
     ]);
   });
 });

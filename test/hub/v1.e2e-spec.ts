@@ -139,7 +139,7 @@ describe('/v1 of a private hub', () => {
     const moved = await me.put('empty', 'a/b c', 'other');
     expect([moved.status, moved.json]).toEqual([
       409,
-      refusal('the key is in another bucket: notes'),
+      refusal('the key belongs to another bucket: notes'),
     ]);
     expect((await me.put('nowhere', 'x', 'y')).status).toBe(404);
     expect((await me.put('notes', 'x', '')).status).toBe(400);
@@ -410,7 +410,7 @@ describe('/v1 of a private hub', () => {
       const answer = await me.ask(method, path);
       expect([answer.status, answer.json]).toEqual([
         501,
-        refusal('not offered: nothing of this hub is submitted to a chain'),
+        refusal('not offered: this hub submits nothing to a chain'),
       ]);
     }
   });
@@ -471,7 +471,7 @@ describe('/v1 of a public hub', () => {
     const gone = await me.ask('DELETE', pathOf('b'));
     expect([gone.status, gone.json]).toEqual([
       403,
-      refusal('nothing can be removed from a public hub'),
+      refusal('files of a public hub cannot be removed'),
     ]);
   });
 
@@ -488,6 +488,20 @@ describe('/v1 of a public hub', () => {
     expect((await hub.get('/v1/stats?days=2')).json).toEqual([
       expect.objectContaining({ TotalNeedles: 3, TotalBuckets: 3, TotalAccounts: 3 }),
     ]);
+  });
+
+  it('keeps the kind and the place that a stranger came first with, and moves a key by /api', async () => {
+    await hub.ask(`/v1/buckets/first?owner=${me.owner}`, {
+      method: 'PUT',
+      body: '{"kind":"file"}',
+    });
+    expect((await me.make('first', 'model')).status).toBe(409);
+    const body = { method: 'PUT', body: 'theirs' };
+    await hub.ask(`/v1/buckets/first/objects/plan?owner=${me.owner}`, body);
+    expect((await me.put('b', 'plan', 'mine')).status).toBe(409);
+    await hub.upload({ owner: me.owner, id: 'plan', bucket: 'b', message: 'mine' });
+    expect((await me.put('b', 'plan', 'mine again')).status).toBe(202);
+    expect((await me.ask('GET', `${pathOf('b', 'plan')}/content`)).text).toBe('mine again');
   });
 });
 
@@ -519,7 +533,10 @@ describe('limits of /v1', () => {
     expect((await me.make('c')).status).toBe(201);
     expect((await me.make('d')).status).toBe(201);
     const full = await me.make('e');
-    expect([full.status, full.json]).toEqual([403, refusal('the hub is full: it keeps 4 files')]);
+    expect([full.status, full.json]).toEqual([
+      403,
+      refusal('the hub is full: it has its maximum of 4 files'),
+    ]);
     expect((await me.put('b', 'c', 'x')).status).toBe(403);
     // A known key may be written again.
     expect((await me.put('b', 'a', 'y')).status).toBe(202);

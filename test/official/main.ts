@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startOfficialWorld } from './world.js';
 
@@ -56,16 +56,17 @@ function runHarness(
     '--testnet',
     `--output-json=${output}`,
   ];
-  const schemes = own.some((one) => one.startsWith('--schemes=')) ? [] : ['--schemes=exact,upto'];
-  const child = spawn(
-    join(harness, 'node_modules/.bin/tsx'),
-    ['test.ts', ...fixed, ...schemes, ...own],
-    {
-      cwd: harness,
-      stdio: 'inherit',
-      env: { ...process.env, ...environment },
+  const programs = join(harness, 'node_modules', '.bin');
+  const child = spawn(join(programs, 'tsx'), ['test.ts', ...fixed, ...own], {
+    cwd: harness,
+    stdio: 'inherit',
+    // The harness starts scripts of its own by the name tsx.
+    env: {
+      ...process.env,
+      ...environment,
+      PATH: `${programs}${delimiter}${process.env['PATH'] ?? ''}`,
     },
-  );
+  });
   return new Promise((done, fail) => {
     child.on('error', fail);
     child.on('exit', (code) => {

@@ -74,7 +74,7 @@ describe('a Redis Cluster', () => {
     expect(await settled(await aBody(payTo))).toBe('success');
     expect(await world.balance(world.usd, payTo)).toBe(AMOUNT * BigInt(PAYMENTS + 1));
     const again = await Promise.all(bodies.map((body) => settled(body)));
-    for (const told of again) expect(told).toMatch(SOLD_OR_USED);
+    for (const repeated of again) expect(repeated).toMatch(SOLD_OR_USED);
   }
 
   it('holds what a settlement needs: its ledger and its queue in one slot, an order in its own', async () => {

@@ -5,6 +5,7 @@ import express from 'express';
 import { AdminPageController } from '../../src/operations/admin/admin-page.controller.js';
 import { PageFilesController } from '../../src/platform/http/page-files.controller.js';
 import { pageHeaders } from '../../src/platform/http/page-headers.js';
+import { sendFile } from '../support/page-server.js';
 
 export const OPERATOR_KEY = 'x402_an-operator';
 export const NETWORK = 'eip155:56';
@@ -168,7 +169,7 @@ export class ConsoleServer {
       ),
       unclaimed: [],
       webhooks: [],
-      settles24h: { succeeded: 1204, refused: 0, reasons: [] },
+      settles24h: { succeeded: 1204, refused: 0, reasons: [], channels: [] },
     };
     const app = express();
     const server = await new Promise<Server>((resolve) => {
@@ -204,7 +205,9 @@ export class ConsoleServer {
       app.get(`/admin/api/${path}`, ({ query, params }, response) => {
         const found = body(query, (params as Readonly<Record<string, string>>)['id'] ?? '');
         if (found === undefined)
-          response.status(404).json({ error: 'The history has no such entry.', code: 'not_found' });
+          response
+            .status(404)
+            .json({ error: 'The history has no entry with this id.', code: 'not_found' });
         else response.json(found);
       });
     };
@@ -235,16 +238,16 @@ export class ConsoleServer {
       response.json({ assets: [token] });
     });
     app.get('/site.css', (_request, response) => {
-      components.style(response);
+      sendFile(response, components.style());
     });
     app.get('/components/:file', ({ params }, response) => {
-      components.component(params.file, response);
+      sendFile(response, components.component(params.file));
     });
     app.get('/admin', (_request, response) => {
-      page.page(response);
+      sendFile(response, page.page());
     });
     app.get('/admin/:file', ({ params }, response) => {
-      page.file(params.file, response);
+      sendFile(response, page.file(params.file));
     });
   }
 }

@@ -21,9 +21,7 @@ const PAGES = [
   'audit',
 ];
 
-const inBrowser = Browser.isThere() ? describe : describe.skip;
-
-inBrowser.each([
+describe.each([
   [1280, 1000],
   [390, 844],
 ])('the console of operators, %i pixels wide', (width, height) => {

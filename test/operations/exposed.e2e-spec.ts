@@ -144,9 +144,9 @@ describe('what a service shows to whoever reaches it', () => {
   });
 
   it('tells the public what is up, and operators why', async () => {
-    const told = JSON.stringify((await get(`${operated.url}/health`)).body);
-    expect(told).toContain('"networks"');
-    expect(told).not.toMatch(/eip155|0x|roundTrip|code|warnings/);
+    const shown = JSON.stringify((await get(`${operated.url}/health`)).body);
+    expect(shown).toContain('"networks"');
+    expect(shown).not.toMatch(/eip155|0x|roundTrip|code|warnings/);
     expect(JSON.stringify((await get(`${operated.opsUrl}/health`)).body)).toMatch(/eip155:56/);
     const other = await fetch(`${operated.opsUrl}/health`, {
       headers: { origin: 'https://x.example' },

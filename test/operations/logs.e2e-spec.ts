@@ -165,7 +165,7 @@ describe('the log of a run in which everything goes wrong once', () => {
     expect(own.filter(({ msg }) => msg === 'request')).toMatchObject([
       { requestId: 'order-1.of_3', path: '/settle', status: 200 },
     ]);
-    const steps = /^(transaction|settlement|a batch|every RPC endpoint|a block with)/;
+    const steps = /^(transaction|settlement|a batch|no RPC endpoint|a reorganisation)/;
     const nameless = lines.filter(
       ({ msg, settlementId, settlementIds }) =>
         steps.test(msg) && settlementId === undefined && settlementIds === undefined,

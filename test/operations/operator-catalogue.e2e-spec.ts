@@ -143,8 +143,7 @@ describe('the catalogue for operators', () => {
     expect(String(answer.body['error'])).toContain(name);
   });
 
-  const inBrowser = Browser.isThere() ? describe : describe.skip;
-  inBrowser('on the page, in a real browser', () => {
+  describe('on the page, in a real browser', () => {
     let browser: Browser;
 
     beforeAll(async () => {

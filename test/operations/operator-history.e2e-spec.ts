@@ -52,7 +52,7 @@ describe('the history for operators', () => {
     return { status: response.status, headers: response.headers, body };
   }
   /** An answer that is as the description of the interface has it. */
-  async function told(path: string, route: string): Promise<Json> {
+  async function fetchDescribed(path: string, route: string): Promise<Json> {
     const { status, body, headers } = await admin(path);
     expect([path, status]).toEqual([path, 200]);
     expect(api.problemsOf('get', `/admin/api/${route}`, status, body)).toEqual([]);
@@ -164,7 +164,7 @@ describe('the history for operators', () => {
 
   it('finds settlements by payee, payer, state and time, page by page', async () => {
     const find = async (asked: string): Promise<readonly unknown[]> => {
-      const body = await told(`history/settlements?${asked}`, 'history/settlements');
+      const body = await fetchDescribed(`history/settlements?${asked}`, 'history/settlements');
       return listed(body, 'settlements').map(({ settlementId }) => settlementId);
     };
     expect(await find(`payTo=${payTo}`)).toEqual(ids);
@@ -172,20 +172,23 @@ describe('the history for operators', () => {
     expect(await find(`from=${SINCE}&network=eip155:${world.chainId}`)).toEqual(ids);
     expect(await find(`from=${SINCE}&state=reverted`)).toEqual([]);
     expect(await find(`payTo=${newAccount().address}`)).toEqual([]);
-    const first = await told(`history/settlements?payTo=${payTo}&limit=2`, 'history/settlements');
+    const first = await fetchDescribed(
+      `history/settlements?payTo=${payTo}&limit=2`,
+      'history/settlements',
+    );
     const cursor = String(first['nextCursor']);
     expect(await find(`payTo=${payTo}&limit=2&cursor=${cursor}`)).toEqual([ids[2]]);
   });
 
   it('sums up by day and asset', async () => {
-    const { totals } = await told(`history/totals?from=${SINCE}`, 'history/totals');
+    const { totals } = await fetchDescribed(`history/totals?from=${SINCE}`, 'history/totals');
     expect(totals).toMatchObject([
       { network: `eip155:${world.chainId}`, paid: { count: '3' }, states: { finalized: '3' } },
     ]);
   });
 
   it('has the whole life of a settlement', async () => {
-    const life = await told(`settlements/${ids[2] ?? ''}`, 'settlements/{id}');
+    const life = await fetchDescribed(`settlements/${ids[2] ?? ''}`, 'settlements/{id}');
     expect(life).toMatchObject({
       network: `eip155:${world.chainId}`,
       attempts: [],
@@ -203,17 +206,20 @@ describe('the history for operators', () => {
   });
 
   it('shows webhooks, runs and actions', async () => {
-    const webhooks = listed(await told('webhooks', 'webhooks'), 'webhooks');
+    const webhooks = listed(await fetchDescribed('webhooks', 'webhooks'), 'webhooks');
     expect(webhooks).toMatchObject([
       { id: webhook, owner: 'shop', status: 'enabled', last: { status: 500, answer: KEPT } },
     ]);
     expect(JSON.stringify(webhooks)).not.toContain('whsec_');
-    await told(`webhooks/${webhook}/deliveries?limit=1`, 'webhooks/{id}/deliveries');
-    const runs = listed(await told('reconciliations', 'reconciliations'), 'runs');
+    await fetchDescribed(`webhooks/${webhook}/deliveries?limit=1`, 'webhooks/{id}/deliveries');
+    const runs = listed(await fetchDescribed('reconciliations', 'reconciliations'), 'runs');
     expect(runs[0]).toMatchObject({ startedBy: 'daily', network: `eip155:${world.chainId}` });
-    const run = await told(`reconciliations/${String(runs[0]?.['id'])}`, 'reconciliations/{id}');
+    const run = await fetchDescribed(
+      `reconciliations/${String(runs[0]?.['id'])}`,
+      'reconciliations/{id}',
+    );
     expect(run['id']).toBe(runs[0]?.['id']);
-    const actions = listed(await told('audit?by=night-shift', 'audit'), 'actions');
+    const actions = listed(await fetchDescribed('audit?by=night-shift', 'audit'), 'actions');
     expect(actions.map(({ action }) => action)).toEqual(['lane_not_paused', 'lane_paused']);
   });
 
@@ -278,8 +284,7 @@ describe('the history for operators', () => {
     await without.stop();
   });
 
-  const inBrowser = Browser.isThere() ? describe : describe.skip;
-  inBrowser('on the page, in a real browser', () => {
+  describe('on the page, in a real browser', () => {
     let browser: Browser;
 
     beforeAll(async () => {

@@ -10,9 +10,7 @@ import { eventually, post } from '../support/http.js';
 import { eip3009Body, newAccount } from '../support/payments.js';
 import { World } from '../support/world.js';
 
-const inBrowser = Browser.isThere() ? describe : describe.skip;
-
-inBrowser.each([390, 1280])('an operator at the console, %i pixels wide', (width) => {
+describe.each([390, 1280])('an operator at the console, %i pixels wide', (width) => {
   const operator = createApiKey('night-shift', ['admin']);
   const shop = createApiKey('shop', ['settle']);
   const folder = mkdtempSync(join(tmpdir(), 'x402-operator-'));
@@ -91,6 +89,10 @@ inBrowser.each([390, 1280])('an operator at the console, %i pixels wide', (width
     expect(await findingsOf(browser)).toEqual([]);
     await browser.evaluate(`document.querySelector('dialog form').requestSubmit()`);
     await untilText('No settlement found.');
+    await browser.evaluate(`location.hash = '#/settlement?id=${settlementId}'; 0`);
+    await untilText('There is nothing left to do.');
+    const advice = `document.body.innerText.includes('it sends the same settle again')`;
+    expect(await browser.evaluate(advice)).toBe(false);
     await browser.evaluate(`location.hash = '#/overview'; 0`);
     await untilText('All well.');
     expect(browser.complaints).toEqual([]);

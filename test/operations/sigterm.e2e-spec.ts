@@ -52,12 +52,12 @@ describe(`SIGTERM under load, seed ${TEST_SEED}`, () => {
     again: readonly Answer[],
     payTo: `0x${string}`,
   ) {
-    const told = seen.map((one, index) => {
+    const counts = seen.map((one, index) => {
       const first = one !== 'no connection' && one.body['success'] === true;
       const second = again[index]?.body['success'] === true;
       return Number(first) + Number(second);
     });
-    expect(told).toEqual(told.map(() => 1));
+    expect(counts).toEqual(counts.map(() => 1));
     expect(await world.balance(world.usd, payTo)).toBe(AMOUNT * BigInt(seen.length));
   }
 

@@ -45,6 +45,9 @@ describe('a start', () => {
     return `redis://127.0.0.1:${port}`;
   }
 
+  /** A node of a cluster listens at a second port, which is its first one and 10,000 where none is named. */
+  const bus = async (): Promise<readonly string[]> => ['--cluster-port', String(await freePort())];
+
   async function service(redisUrl: string, more: Record<string, string> = {}): Promise<Service> {
     const started = await startService(await freePort(), {
       REDIS_URL: redisUrl,
@@ -64,11 +67,11 @@ describe('a start', () => {
   };
 
   it.each([
-    ['a node of a Redis Cluster', () => ['--cluster-enabled', 'yes']],
+    ['a node of a Redis Cluster', async () => ['--cluster-enabled', 'yes', ...(await bus())]],
     ['a replica', () => ['--replicaof', '127.0.0.1', '1']],
     ['a Sentinel', () => [sentinel(), '--sentinel']],
   ])('refuses %s in a line that names the setting', async (what, args) => {
-    const url = await redisWith(...args());
+    const url = await redisWith(...(await args()));
     const refused = service(url);
     await expect(refused).rejects.toThrow(new RegExp(`^REDIS_URL: leads to ${what}`, 'm'));
     await expect(refused).rejects.not.toThrow(/^ +at /m);
@@ -121,6 +124,7 @@ describe('a start', () => {
     await expect(refused).rejects.not.toThrow(/^ +at /m);
     const { log } = await service(url, { REDIS_UNSAFE: 'true' });
     await eventually('the warning', () => log().includes('may lose or evict ledger data'));
+    for (const line of log().trim().split('\n')) expect(line).toMatch(/^\{.*\}$/);
   });
 
   it.each<[string, (folder: string) => Record<string, string>, RegExp]>([
@@ -137,7 +141,7 @@ describe('a start', () => {
     [
       'an address that is not of this machine',
       () => ({ HOST: '192.0.2.1' }),
-      /^PORT: 192\.0\.2\.1 is not an address of this machine$/m,
+      /^HOST: 192\.0\.2\.1 is not an address of this machine$/m,
     ],
   ])('refuses %s in a line that names the setting', async (_what, settings, line) => {
     const refused = service(await redisWith('--appendonly', 'yes'), settings(dir));
@@ -170,7 +174,7 @@ describe('a start', () => {
   it('says that durability is unknown where Redis forbids to ask', async () => {
     const url = await redisWith('--appendonly', 'yes', '--rename-command', 'CONFIG', '');
     const { log } = await service(url);
-    await eventually('the warning', () => log().includes('Redis does not tell whether it writes'));
+    await eventually('the warning', () => log().includes('Redis does not report its appendonly'));
   });
 
   it('logs the address it listens at, not the one it is reached at', async () => {

@@ -123,10 +123,10 @@ describe('traces', () => {
     await post(`${api.url}/settle`, body, sellersSpan().headers);
     const before = collector.spans.length;
     await eventually('more is told', () => collector.spans.length > before);
-    const told = collector.texts.join('').toLowerCase();
+    const exported = collector.texts.join('').toLowerCase();
     const { signature } = body.paymentPayload['payload'] as { readonly signature: string };
-    expect(told).not.toContain(payTo.slice(2).toLowerCase());
-    expect(told).not.toContain(signature.slice(2, 40).toLowerCase());
+    expect(exported).not.toContain(payTo.slice(2).toLowerCase());
+    expect(exported).not.toContain(signature.slice(2, 40).toLowerCase());
   });
 
   it('take a broken traceparent for none', async () => {

@@ -108,12 +108,18 @@ describe('in trouble', () => {
   });
 
   it('an endpoint that lags is named by its place, with what each can do', async () => {
-    // The same chain id, and no blocks but the first.
-    const lagging = await startAnvil({ port: await freePort(), chainId: world.chainId });
+    // The same chain id, and no blocks but the first, which is an hour old.
+    const beginsAt = Math.floor(Date.now() / 1000) - 3600;
+    const lagging = await startAnvil({ port: await freePort(), chainId: world.chainId, beginsAt });
     others.push(lagging);
     const network = `eip155:${world.chainId}`;
     const { opsUrl } = await world.service({
       [`RPC_URLS_${world.chainId}`]: `${world.anvil.url},${lagging.url}/?key=a-secret-key`,
+    });
+    // The first look compares two endpoints of which neither is known; the next one leaves out the old head.
+    await eventually('is named', async () => {
+      const { endpoints } = await healthOf(opsUrl, 'networks', network);
+      return (endpoints as { code?: string }[])[1]?.code === 'lagging';
     });
     const report = await healthOf(opsUrl, 'networks', network);
     expect(report).toMatchObject({

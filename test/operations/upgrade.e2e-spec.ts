@@ -14,7 +14,7 @@ const AT_ONCE = 8;
   let world: World;
   let services: Service[] = [];
   const payTo = newAccount().address;
-  const told = new Map<Body, number>();
+  const successes = new Map<Body, number>();
   const failures: string[] = [];
 
   beforeAll(async () => {
@@ -42,7 +42,7 @@ const AT_ONCE = 8;
 
   /** One payment, presented as the stock client does: again after "pending", or without an answer. */
   async function settle(body: Body, turn: number): Promise<void> {
-    told.set(body, 0);
+    successes.set(body, 0);
     await eventually(
       'an answer for good',
       async () => {
@@ -50,7 +50,7 @@ const AT_ONCE = 8;
         const answer = await post(`${service?.url ?? ''}/v2/settle`, body).catch(() => undefined);
         if (answer === undefined) return false;
         const { success, errorReason } = answer.body;
-        if (success === true) told.set(body, (told.get(body) ?? 0) + 1);
+        if (success === true) successes.set(body, (successes.get(body) ?? 0) + 1);
         else if (['settlement_pending', 'settlement_not_sent'].includes(String(errorReason)))
           return false;
         else failures.push(String(errorReason));
@@ -74,14 +74,14 @@ const AT_ONCE = 8;
     }
     isOver = true;
     await Promise.all(load);
-    expect(told.size).toBeGreaterThan(100);
+    expect(successes.size).toBeGreaterThan(100);
     expect(failures).toEqual([]);
-    expect([...new Set(told.values())]).toEqual([1]);
+    expect([...new Set(successes.values())]).toEqual([1]);
     // Presented again: each is sold already, whichever version told it.
-    for (const body of told.keys()) {
+    for (const body of successes.keys()) {
       const { body: again } = await post(`${services[1]?.url ?? ''}/v2/settle`, body);
       expect(again).toMatchObject({ success: false, errorReason: 'duplicate_settlement' });
     }
-    expect(await world.balance(world.usd, payTo)).toBe(BigInt(told.size) * 1000n);
+    expect(await world.balance(world.usd, payTo)).toBe(BigInt(successes.size) * 1000n);
   }, 240_000);
 });

@@ -110,7 +110,7 @@ describe('a lane', () => {
     await mine(4);
     const hash = await settled(service);
     expect((await client.getTransaction({ hash })).nonce).toBe(2);
-    expect(service.log()).toContain('the signer key is used by another program');
+    expect(service.log()).toContain('another program uses the signer key; stop that program');
     await service.stop();
   });
 

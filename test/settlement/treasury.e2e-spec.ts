@@ -215,8 +215,10 @@ describe('a treasury', () => {
       [`TREASURY_DAILY_CAP_${id}`]: '',
     };
     const started = aService(wrong);
-    await expect(started).rejects.toThrow(/must be a key of its own/);
-    await expect(started).rejects.toThrow(/TREASURY_DAILY_CAP_31337: TREASURY_KEY_31337 needs it/);
+    await expect(started).rejects.toThrow(/must not be the key of/);
+    await expect(started).rejects.toThrow(
+      /TREASURY_DAILY_CAP_31337: is required with TREASURY_KEY_31337/,
+    );
   });
 });
 

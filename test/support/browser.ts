@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,6 +32,9 @@ const WALLET_IN_PAGE = `
       }),
   };
 `;
+
+/** What Chromium says of an expression whose page is replaced by another one meanwhile. */
+const PAGE_LEFT = /navigated or closed|context was destroyed|Cannot find (default )?context/i;
 
 /** A transaction as pages hand it to a wallet. */
 export interface PageTransaction {
@@ -75,10 +77,6 @@ export class Browser {
   }
 
   /** Whether there is one on this machine. */
-  static isThere(): boolean {
-    return spawnSync('chromium', ['--version']).status === 0;
-  }
-
   static async start(width: number, height: number): Promise<Browser> {
     const port = await freePort();
     const folder = mkdtempSync(join(tmpdir(), 'x402-browser-'));
@@ -201,10 +199,13 @@ export class Browser {
     return result?.value;
   }
 
-  /** Evaluates until it is true. */
+  /** Evaluates until it is true. A page that is just being left answers nothing; the next one is asked again. */
   async until(expression: string): Promise<void> {
-    const deadline = Date.now() + 10_000;
-    while ((await this.evaluate(expression)) !== true) {
+    const deadline = Date.now() + 30_000;
+    for (;;) {
+      const seen = await this.evaluate(expression).catch((error: unknown) => error);
+      if (seen === true) return;
+      if (seen instanceof Error && !PAGE_LEFT.test(seen.message)) throw seen;
       if (Date.now() > deadline) throw new Error(`never true in the page: ${expression}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

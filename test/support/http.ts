@@ -21,8 +21,11 @@ export async function post(
   return answerOf(response);
 }
 
-export async function get(url: string): Promise<Answer> {
-  return answerOf(await fetch(url));
+export async function get(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return answerOf(await fetch(url, { headers }));
 }
 
 async function answerOf(response: Response): Promise<Answer> {
@@ -40,7 +43,7 @@ async function answerOf(response: Response): Promise<Answer> {
 export async function eventually(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {

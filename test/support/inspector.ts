@@ -114,9 +114,9 @@ export class Inspector {
 
   /** The longest stall since {@link watchLoop}, measured in the process. */
   async longestStall(): Promise<Stall> {
-    const told = await this.#evaluate('globalThis.loopWatch?.read()');
-    if (typeof told !== 'string') throw new Error('the event loop is not watched');
-    return JSON.parse(told) as Stall;
+    const stall = await this.#evaluate('globalThis.loopWatch?.read()');
+    if (typeof stall !== 'string') throw new Error('the event loop is not watched');
+    return JSON.parse(stall) as Stall;
   }
 
   /** Begins to count the calls of every function. */

@@ -1,17 +1,33 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { AppConfig } from '../../src/platform/config/app-config.js';
+import { type PageContent, sendPage } from '../../src/platform/http/page.js';
 import { PageFilesController } from '../../src/platform/http/page-files.controller.js';
+import type { StaticFile } from '../../src/platform/http/static-file.js';
 
 /** What a page knows of a process that serves every page, and has no settings. */
-export const PAGE_CONFIG = {
+const PAGE_CONFIG = {
   access: {},
   hasRole: () => true,
   doctor: {},
   wallet: {},
   hub: { isPrivate: true },
 } as unknown as AppConfig;
+
+/** Answers with a page, as the service does. */
+export function showPage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  page: PageContent,
+): void {
+  sendPage(response, request, { config: PAGE_CONFIG, status: 200, ...page });
+}
+
+/** Answers with a file that a page loads. */
+export function sendFile(response: express.Response, { type, bytes }: StaticFile): void {
+  response.type(type).send(bytes);
+}
 
 /** A server of pages, of what they load, and of the answers that a test makes up. */
 export class PageServer {
@@ -23,13 +39,13 @@ export class PageServer {
     const app = express();
     serve(app);
     app.get('/site.css', (_request, response) => {
-      files.style(response);
+      sendFile(response, files.style());
     });
     app.get('/pages/:file', ({ params }, response) => {
-      files.page(params.file, response);
+      sendFile(response, files.page(params.file));
     });
     app.get('/components/:file', ({ params }, response) => {
-      files.component(params.file, response);
+      sendFile(response, files.component(params.file));
     });
     const server: Server = await new Promise((resolve) => {
       const listening = app.listen(0, '127.0.0.1', () => {

@@ -406,7 +406,7 @@ describe('a payment above "askAbove"', () => {
     expect(await spentBy(buyer)).toBe('1');
   });
 
-  (Browser.isThere() ? it : test.skip)('is approved on a page of its own', async () => {
+  test('is approved on a page of its own', async () => {
     const buyer = await newBuyer();
     const ask = await awaiting(buyer, 'by-page');
     const browser = await Browser.start(900, 1100);

@@ -388,7 +388,7 @@ describe('files that agents keep', () => {
     const other = await mcpAgent('2026-07-28', 'HTTP', lost.url, token);
     expect(await refusalOf(other.call('hub_list', {}))).toEqual({
       code: 'fetch_failed',
-      error: 'The file hub could not be reached, or took too long.',
+      error: 'The file hub could not be reached, or did not answer in time.',
     });
     await other.close();
     await Promise.all([bare.stop('SIGKILL'), lost.stop('SIGKILL')]);

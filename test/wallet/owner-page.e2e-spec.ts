@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { WalletPagesController } from '../../src/wallet/http/wallet-pages.controller.js';
-import { PAGE_CONFIG, PageServer } from '../support/page-server.js';
+import { PageServer, showPage } from '../support/page-server.js';
 import { newAccount } from '../support/payments.js';
 import { OwnerInBrowser } from './owner-in-browser.js';
 import { WalletWorld } from './wallet-world.js';
@@ -214,14 +214,14 @@ describe('the page of an owner, told hostile words', () => {
   let server: PageServer;
 
   beforeAll(async () => {
-    const pages = new WalletPagesController(PAGE_CONFIG);
+    const pages = new WalletPagesController();
     server = await PageServer.start((app) => {
       app.use(
         '/v1',
         (request, response) => void response.json(ANSWERS[request.baseUrl + request.path]),
       );
       app.get('/wallet', (request, response) => {
-        pages.wallet(request, response);
+        showPage(request, response, pages.wallet());
       });
     });
     person = await OwnerInBrowser.start(newAccount());

@@ -96,7 +96,7 @@ describe('a paid tool of another MCP server', () => {
     });
     expect([dear.isError, dear.data]).toMatchObject([
       true,
-      { refusal: { rule: 'max_amount', error: expect.stringContaining('It costs 1 SUSD') } },
+      { refusal: { rule: 'max_amount', error: expect.stringContaining('The price is 1 SUSD') } },
     ]);
     const bought = await agent.call('payment_call_tool', {
       ...wanted,

@@ -284,8 +284,8 @@ describe('a journal that is taken away from a running wallet', () => {
     const bringBack = await wallets.hideJournal();
     expect(await ready()).toEqual([503, { status: 'down' }]);
     // The operators' port has the reason.
-    const told = await fetch(`${wallets.service.opsUrl}/health`);
-    const { details } = (await told.json()) as { details: Record<string, unknown> };
+    const health = await fetch(`${wallets.service.opsUrl}/health`);
+    const { details } = (await health.json()) as { details: Record<string, unknown> };
     expect(details['wallet_journal']).toMatchObject({ code: 'journal_stopped' });
     const rules = wallets.rules({ windowHours: 7 });
     const changed = await wallets.send('PUT', '/v1/wallets/me/policy', ownerToken, rules);

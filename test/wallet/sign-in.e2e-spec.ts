@@ -94,6 +94,8 @@ describe('signing in to the wallet', () => {
       const unknown = `BCDF-BCDF-BCDF.${'A'.repeat(43)}`;
       const answer = await wallets.send('GET', `/v1/status?code=${unknown}`);
       expect(answer.status).toBe(404);
+      // A token comes by this path, and a cache between would give it to the next one.
+      expect(answer.headers.get('cache-control')).toBe('no-store');
       const { body } = await wallets.post('/v1/init', 'true');
       const guessed = `${String(body['user_code'])}.${'A'.repeat(43)}`;
       for (const path of ['/v1/status', `/v1/status?code=${guessed}`]) {
@@ -126,8 +128,8 @@ describe('signing in to the wallet', () => {
         for (const code of guesses) {
           const query = `/v1/status?code=${encodeURIComponent(code)}`;
           const tries = [wallets.post('/v1/status', { code }), wallets.send('GET', query)];
-          for (const { status, body: told } of await Promise.all(tries)) {
-            expect([code, status, 'token' in told]).toEqual([code, 404, false]);
+          for (const { status, body: reply } of await Promise.all(tries)) {
+            expect([code, status, 'token' in reply]).toEqual([code, 404, false]);
           }
         }
       };

@@ -1,8 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import type { Address } from 'viem';
-import { ArchiveError } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
-import { CodedError, invalidQuery } from '../../platform/http/coded-error.js';
+import { invalidQuery } from '../../platform/http/coded-error.js';
 import { readResourceUrl } from '../../protocol/listing/resource-url.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
@@ -13,8 +11,15 @@ import {
   type FoundEntries,
   type ListingState,
 } from '../catalogue.js';
+import { fromCatalogue } from '../catalogue-problems.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
+import type {
+  DiscoveryList,
+  DiscoveryMerchant,
+  DiscoverySearch,
+  DiscoveryStatus,
+} from './dto/discovery.response.js';
 import {
   ListQueryDto,
   MerchantQueryDto,
@@ -32,10 +37,8 @@ import {
   searchOf,
 } from './query.js';
 
-/** The version a path speaks; a client of V1 can buy nothing of a seller that speaks V2 alone. */
+/** The protocol version of a path; a V1 client cannot buy from a seller with only V2. */
 export type AskedVersion = 1 | 2;
-
-export type Answer = Readonly<Record<string, unknown>>;
 
 interface Page {
   readonly entries: readonly CatalogueEntry[];
@@ -43,14 +46,15 @@ interface Page {
   readonly nextCursor: string | undefined;
 }
 
-/** Of a text that is to be searched for. */
+/** For a search text. */
 export const UNREADABLE = 'has no words, or more signs than can be read';
+export const READABLE = 'words';
 
 const NOTHING: Page = { entries: [], total: 0, nextCursor: undefined };
 
 /**
- * What the catalogue answers. Without one every list is empty, which is true, and which clients that ask several
- * facilitators can read.
+ * Answers queries about the catalogue. Without a catalogue every list is empty, which is true and readable for clients
+ * that query several facilitators.
  *
  * @throws CodedError from every method.
  */
@@ -63,7 +67,7 @@ export class Discovery {
     @Optional() @Inject(CatalogueReader) private readonly reader?: CatalogueReader,
   ) {}
 
-  async list(query: ListQueryDto, version: AskedVersion): Promise<Answer> {
+  async list(query: ListQueryDto, version: AskedVersion): Promise<DiscoveryList> {
     const asked = listOf(query);
     const { entries, ...rest } = await this.#page(asked, version);
     return {
@@ -73,23 +77,24 @@ export class Discovery {
     };
   }
 
-  async merchant(query: MerchantQueryDto, version: AskedVersion): Promise<Answer> {
+  async merchant(query: MerchantQueryDto, version: AskedVersion): Promise<DiscoveryMerchant> {
     const asked = listOf(query);
     const { entries, ...rest } = await this.#page(asked, version);
     return {
       x402Version: version,
-      payTo: readAddress(query.payTo),
+      payTo: query.payTo.toLowerCase(),
       resources: entries.map(itemOf),
       pagination: paginationOf(asked, rest),
     };
   }
 
-  async search(query: SearchQueryDto, version: AskedVersion): Promise<Answer> {
+  async search(query: SearchQueryDto, version: AskedVersion): Promise<DiscoverySearch> {
     const asked = searchOf(query);
     const { text, limit, start } = asked;
-    // Without words it is a list.
+    // Without a search text it is a list.
     const found = await this.#found(asked, version);
-    if (found === 'unreadable') throw invalidQuery(`query ${UNREADABLE}.`);
+    if (found === 'unreadable')
+      throw invalidQuery(`query ${UNREADABLE}.`, { path: 'query', expected: READABLE });
     const { entries, method } = found;
     const next = entries.length > limit ? offsetCursorOf(start.offset + limit) : undefined;
     return {
@@ -101,15 +106,15 @@ export class Discovery {
     };
   }
 
-  /** Whether a resource is listed, and else why not. */
-  async status({ resource: declared, ...query }: StatusQueryDto): Promise<Answer> {
+  /** Whether a resource is listed, and otherwise the reason. */
+  async status({ resource: declared, ...query }: StatusQueryDto): Promise<DiscoveryStatus> {
     const payTo = readAddress(query.payTo);
     const url = readResourceUrl(declared, 'resource', this.settings.allow);
     if ('code' in url) return standing(declared, url.code, []);
     const resource = url.origin + url.path;
     const { reader } = this;
     if (reader === undefined) return standing(resource, 'catalogue_off', []);
-    const found = await asked(reader.listingStates({ resource, payTo }, this.#since));
+    const found = await fromCatalogue(reader.listingStates({ resource, payTo }, this.#since));
     const isListed = found.some(({ code }) => code === 'listed');
     return standing(resource, isListed ? 'listed' : (found[0]?.code ?? 'unknown'), found);
   }
@@ -121,24 +126,24 @@ export class Discovery {
     const { reader } = this;
     if (reader === undefined || filter === undefined) return { entries: [], method: 'text' };
     const whole = this.#filterOf(filter, version);
-    // One more says whether there is another page.
+    // One more than the limit is read, to know whether there is another page.
     return text === ''
-      ? { entries: await asked(reader.page(whole, start, limit + 1)), method: 'text' }
-      : asked(reader.search(whole, text, start, limit + 1));
+      ? { entries: await fromCatalogue(reader.page(whole, start, limit + 1)), method: 'text' }
+      : fromCatalogue(reader.search(whole, text, start, limit + 1));
   }
 
   async #page({ filter, start, limit, offset }: AskedList, version: AskedVersion): Promise<Page> {
     const { reader } = this;
     if (reader === undefined || filter === undefined) return NOTHING;
     const whole = this.#filterOf(filter, version);
-    const [found, count] = await asked(
+    const [found, count] = await fromCatalogue(
       Promise.all([reader.page(whole, start, limit + 1), reader.count(whole)]),
     );
     const entries = found.slice(0, limit);
     const last = entries.at(-1);
     return {
       entries,
-      // Counted beside the page: something may have been listed in between.
+      // Counted separately from the page, so an entry may have been listed in between.
       total: found.length === 0 ? count : Math.max(count, offset + found.length),
       nextCursor: last === undefined || found.length <= limit ? undefined : cursorOf(last.position),
     };
@@ -156,18 +161,22 @@ export class Discovery {
 function paginationOf(
   { limit, offset }: AskedList,
   { total, nextCursor }: Omit<Page, 'entries'>,
-): Answer {
+): DiscoveryList['pagination'] {
   return { limit, offset, total, ...(nextCursor !== undefined && { nextCursor }) };
 }
 
-function standing(resource: string, code: ListingCode, found: readonly ListingState[]): Answer {
+function standing(
+  resource: string,
+  code: ListingCode,
+  found: readonly ListingState[],
+): DiscoveryStatus {
   return {
     resource,
     listed: code === 'listed',
     code,
     message: MEANINGS[code],
     known: found.map((one) => ({
-      payTo: one.payTo satisfies Address,
+      payTo: one.payTo,
       network: caip2Of(one.chainId),
       resource: one.resource,
       ...(one.call !== undefined && { call: one.call }),
@@ -178,19 +187,4 @@ function standing(resource: string, code: ListingCode, found: readonly ListingSt
       at: one.at.toISOString(),
     })),
   };
-}
-
-/** What the catalogue could not be asked is neither listed nor unknown. */
-async function asked<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof ArchiveError)) throw error;
-    throw new CodedError(
-      503,
-      'catalogue_unavailable',
-      'The catalogue is unavailable. Try again.',
-      error,
-    );
-  }
 }

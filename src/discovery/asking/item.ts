@@ -3,14 +3,18 @@ import type { Listing } from '../../protocol/listing/listing.js';
 import { caip2Of, v1NameOf } from '../../protocol/payment/network.js';
 import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
 import { type Quality, thousandths } from '../quality/quality.js';
+import type { DiscoveredResource, ListedWords } from './dto/discovery.response.js';
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Those of entries that are kept; see `KnownEntries`. */
-const items = new WeakMap<CatalogueEntry, Item>();
+/** Items of cached entries; see `KnownEntries`. */
+const items = new WeakMap<CatalogueEntry, DiscoveredResource>();
 
-/** An entry as clients of catalogues read it, in the version its seller speaks: the same object for the same entry. */
-export function itemOf(entry: CatalogueEntry): Item {
+/**
+ * An entry in the format of catalogue clients, in the protocol version of its seller: the same object for the same
+ * entry.
+ */
+export function itemOf(entry: CatalogueEntry): DiscoveredResource {
   const before = items.get(entry);
   if (before !== undefined) return before;
   const item = written(entry);
@@ -18,7 +22,7 @@ export function itemOf(entry: CatalogueEntry): Item {
   return item;
 }
 
-function written(entry: CatalogueEntry): Item {
+function written(entry: CatalogueEntry): DiscoveredResource {
   const { listing, chainId, payTo } = entry;
   const { type, x402Version, resource, bazaar } = listing;
   return {
@@ -35,21 +39,21 @@ function written(entry: CatalogueEntry): Item {
     network: caip2Of(chainId),
     payTo: checksumAddress(payTo),
     firstPaid: entry.firstPaidAt.toISOString(),
-    // Several that are paid for one place: who sells there is not shown by a payment.
+    // Several payees were paid for one resource; a payment does not show which of them sells it.
     otherPayees: entry.otherPayees,
     ...(entry.quality !== undefined && { quality: shownQuality(entry.quality) }),
   };
 }
 
-/** As exact as entries are ordered by it. */
+/** With the precision by which entries are sorted. */
 function shownQuality(quality: Quality): Quality {
   return { ...quality, score: thousandths(quality.score) / 1000 };
 }
 
-type Words = Partial<
-  Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>
-> &
-  Partial<Pick<Listing, 'exampleUrl' | 'exampleUrls' | 'method' | 'toolName'>>;
+type Words = Pick<
+  DiscoveredResource,
+  keyof ListedWords | 'exampleUrl' | 'exampleUrls' | 'method' | 'toolName'
+>;
 
 function wordsOf(listing: Listing): Words {
   const { description, mimeType, serviceName, tags, iconUrl } = listing;
@@ -67,7 +71,7 @@ function wordsOf(listing: Listing): Words {
   };
 }
 
-/** Seconds; some clients take no offer without them. */
+/** Seconds; some clients accept no offer without a time-out. */
 const TIMEOUT = 60;
 
 function offerOfV2({ scheme, asset, amount, offer }: CatalogueOffer, entry: CatalogueEntry): Item {
@@ -100,7 +104,7 @@ function offerOfV1({ scheme, asset, amount, offer }: CatalogueOffer, entry: Cata
   };
 }
 
-/** V1 has the example itself where the extension has it beside its type. */
+/** In V1 the example is the value itself; the extension has it beside its type. */
 function exampleOf(output: unknown): unknown {
   return (output as Item)['example'] ?? {};
 }

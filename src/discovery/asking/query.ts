@@ -9,7 +9,7 @@ import { LIMIT_MAX } from './dto/discovery-query.dto.js';
 
 const SEARCH_OFFSET_MAX = 1000;
 
-/** A query as its DTO class has validated it. */
+/** A query validated by its DTO class. */
 interface EntryQuery {
   readonly type?: ListingType;
   readonly payTo?: string;
@@ -25,7 +25,7 @@ interface EntryQuery {
 export type AskedFilter = Omit<CatalogueFilter, 'since' | 'x402Version'>;
 
 interface Asked {
-  /** `undefined` for what no entry can be. */
+  /** `undefined` for a filter that no entry can match. */
   readonly filter: AskedFilter | undefined;
   readonly limit: number;
 }
@@ -64,7 +64,11 @@ function filterOf(query: EntryQuery): AskedFilter | undefined {
   const { type, network, scheme, maxPrice, extensions } = query;
   const asset = readAddress(query.asset);
   if (maxPrice !== undefined && asset === undefined) {
-    throw invalidQuery('maxPrice needs asset: amounts of two tokens cannot be compared.');
+    throw invalidQuery('maxPrice needs asset: amounts of two tokens cannot be compared.', {
+      path: 'asset',
+      expected: 'the token of maxPrice',
+      got: 'nothing',
+    });
   }
   if (extensions !== undefined && extensions !== BAZAAR) return undefined;
   if (scheme !== undefined && !isSchemeName(scheme)) return undefined;
@@ -78,8 +82,9 @@ function filterOf(query: EntryQuery): AskedFilter | undefined {
   };
 }
 
+const CURSOR = 'the cursor of an earlier answer to the same query';
 const badCursor = (): CodedError =>
-  invalidQuery('cursor must be a cursor of an answer to this query.');
+  invalidQuery(`cursor must be ${CURSOR}.`, { path: 'cursor', expected: CURSOR });
 
 const POSITION = /^(\d{1,9})\.(\d{1,16})\.([0-9a-f]{64})$/;
 
@@ -89,7 +94,7 @@ export function cursorOf({ score, paidAt, id }: EntryPosition): string {
 
 function readCursor(cursor: string): PageStart {
   const [, score, at, id] = POSITION.exec(textOf(cursor)) ?? [];
-  // No date is later than that.
+  // Larger numbers are no valid date.
   if (score === undefined || at === undefined || id === undefined || Number(at) > 8.64e15)
     throw badCursor();
   return { after: { score: Number(score), paidAt: Number(at), id } };
@@ -97,7 +102,7 @@ function readCursor(cursor: string): PageStart {
 
 const textOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();
 
-/** Of a search, which has no order of its own that one could go on in. */
+/** For a search, whose order has no cursor of its own. */
 export function offsetCursorOf(offset: number): string | undefined {
   return offset > SEARCH_OFFSET_MAX ? undefined : Buffer.from(`o${offset}`).toString('base64url');
 }

@@ -69,12 +69,12 @@ describe('a declaration, asked about beforehand', () => {
     const extensions = { bazaar: { info: { input }, schema } };
     const answer = of({ x402Version: 2, resource, accepts: [offer], extensions });
     expect(answer).toMatchObject({ valid: true, notes: note === undefined ? [] : [note] });
-    expect(answer?.['path']).toBe(path);
+    expect(answer?.path).toBe(path);
   });
 
   it('of the stock library fits its own schema, and reports a missing one', () => {
     const notesOf = (extensions: unknown) =>
-      of({ x402Version: 2, resource, accepts: [offer], extensions })?.['notes'];
+      of({ x402Version: 2, resource, accepts: [offer], extensions })?.notes;
     const body = declareDiscoveryExtension({
       bodyType: 'json',
       input: { city: 'berlin' },

@@ -2,20 +2,21 @@ import { checkTerms, type ListingRules } from '../../protocol/listing/check-term
 import type { Listing } from '../../protocol/listing/listing.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import { type ListingCode, MEANINGS } from '../codes.js';
-
-type Answer = Readonly<Record<string, unknown>>;
+import type { DiscoveryValidation } from './dto/discovery.response.js';
 
 /**
- * Whether a payment for what a 402 says would be listed, and what is wrong where it would not. Nothing is fetched
- * and nothing is kept.
+ * Whether a payment for the offers of a 402 would be listed, and otherwise what is wrong. Nothing is fetched or stored.
  *
- * @returns `undefined` for what is no 402.
+ * @returns `undefined` for a body that is not a 402 answer.
  */
-export function validate(body: unknown, rules: ListingRules): Answer | undefined {
+export function validate(body: unknown, rules: ListingRules): DiscoveryValidation | undefined {
   if (!isJsonObject(body) || !Array.isArray(body['accepts'])) return undefined;
   const version = body['x402Version'];
   if (version !== 1 && version !== 2) return undefined;
-  const answer = (code: ListingCode, more: Answer = {}): Answer => ({
+  const answer = (
+    code: ListingCode,
+    more: Partial<DiscoveryValidation> = {},
+  ): DiscoveryValidation => ({
     valid: code === 'would_be_listed',
     code,
     message: MEANINGS[code],
@@ -40,6 +41,6 @@ export function validate(body: unknown, rules: ListingRules): Answer | undefined
   });
 }
 
-function shown(listing: Listing): Answer {
-  return { ...listing, offer: undefined };
+function shown({ offer, ...listing }: Listing): Omit<Listing, 'offer'> {
+  return listing;
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
-import { CatalogueIndexer } from '../learning/catalogue-indexer.js';
+import { CatalogueIndexer } from '../indexing/catalogue-indexer.js';
 import { type CatalogueCounts, PostgresCounts } from '../postgres/postgres-counts.js';
 
 /** Counting reads every entry, so the result is cached for this long. */
@@ -14,7 +14,7 @@ export class CatalogueFigures {
 
   constructor(
     @Inject(PostgresCounts) private readonly counter: Pick<PostgresCounts, 'count'>,
-    @Inject(CatalogueIndexer) private readonly learner: Pick<CatalogueIndexer, 'lags'>,
+    @Inject(CatalogueIndexer) private readonly indexer: Pick<CatalogueIndexer, 'lags'>,
     @Inject(CatalogueSettings) private readonly settings: Pick<CatalogueSettings, 'expiryMs'>,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -30,7 +30,7 @@ export class CatalogueFigures {
       counts: this.counter.count(new Date(this.clock.now() - this.settings.expiryMs)),
     };
     this.#counted = counted;
-    // What failed is asked again by the next.
+    // A failed query is repeated by the next caller.
     counted.counts.catch(() => {
       if (this.#counted === counted) this.#counted = undefined;
     });
@@ -39,6 +39,6 @@ export class CatalogueFigures {
 
   /** See {@link CatalogueIndexer.lags}. */
   lags(): ReadonlyMap<number, number> {
-    return this.learner.lags();
+    return this.indexer.lags();
   }
 }

@@ -1,31 +1,31 @@
 import type { Address } from 'viem';
 import type { Listing } from '../../protocol/listing/listing.js';
 
-/** What can be denied: all that a payee is paid for, or all that is sold at a host. */
+/** A denial covers all sales of a payee, or all resources of a host. */
 export type DenialKind = 'payee' | 'host';
 
-/** What shall not be listed. */
+/** A payee or host that is denied. */
 export interface DenialName {
   readonly kind: DenialKind;
   /** An address, or a host; lower case. */
   readonly value: string;
 }
 
-/** Which denials are asked for. */
+/** The filter of denials. */
 export interface DenialFilter {
   readonly kind?: DenialKind | undefined;
   readonly value?: string | undefined;
 }
 
 export interface Denial extends DenialName {
-  /** As the operator gave it. */
+  /** The reason that the operator gave. */
   readonly reason: string;
-  /** Id of an API key; empty for one that was written into the table by hand. */
+  /** Id of an API key; empty for a denial that was inserted into the table by hand. */
   readonly by: string;
   readonly at: Date;
 }
 
-/** An entry as operators see it, whether anybody else does or not. */
+/** An entry as operators see it, whether or not it is public. */
 export interface ModeratedEntry {
   /** 64 hex digits. */
   readonly id: string;
@@ -35,35 +35,36 @@ export interface ModeratedEntry {
   readonly listing: Listing;
   readonly firstPaidAt: Date;
   readonly lastPaidAt: Date;
-  /** Others that were paid for the same place, of whom one at most sells there. */
+  /** The number of other payees that were paid for the same resource; at most one of them sells it. */
   readonly otherPayees: number;
-  /** Of its payee and of its host. */
+  /** Denials of its payee and of its host. */
   readonly denials: readonly Denial[];
 }
 
 export interface ModerationFilter {
-  /** Words of what it says, names and URLs. */
+  /** Words of its texts, names and URLs. */
   readonly text: string | undefined;
   readonly payTo: Address | undefined;
   /** Lower case. */
   readonly host: string | undefined;
 }
 
-/** {@link ModerationStore}; missing where there is no catalogue. */
+/** {@link ModerationStore}; missing without a catalogue. */
 export const ModerationStore = Symbol('ModerationStore');
 
 /**
- * What operators do with the catalogue. Each change and its row in the audit are written in one step.
+ * Changes of operators to the catalogue. Each change and its row in the audit are written in one
+ * step.
  *
  * @throws ArchiveError from every method.
  */
 export interface ModerationStore {
   /**
-   * Those that were paid last come first, those that are denied or not shown any more too.
+   * Latest payment first, including denied and hidden entries.
    *
-   * @param after - id of the last entry of the page before.
-   * @returns `undefined` where `after` is the id of no entry, `unreadable` where the text has no words, or more
-   *   signs than can be read.
+   * @param after - id of the last entry of the previous page.
+   * @returns `undefined` where `after` is not the id of an entry; `unreadable` where the text has no words, or too many
+   *   special characters.
    */
   entries(
     filter: ModerationFilter,
@@ -74,7 +75,7 @@ export interface ModerationStore {
   /**
    * Newest first.
    *
-   * @param after - the last one of the page before.
+   * @param after - the last denial of the previous page.
    * @returns `undefined` where `after` is not denied.
    */
   denials(
@@ -84,10 +85,10 @@ export interface ModerationStore {
   ): Promise<readonly Denial[] | undefined>;
 
   /**
-   * Hides what there is and refuses what comes. Denied again it has the new reason.
+   * Hides present and later entries. A repeated denial replaces the reason.
    *
-   * @param most - denials there may be.
-   * @returns `unchanged` where it was denied for the same reason, which is no action; `full` where there are so many.
+   * @param most - limit of denials.
+   * @returns `unchanged` where it was denied for the same reason, so nothing is recorded; `full` at the limit.
    */
   deny(denial: Denial, most: number): Promise<'denied' | 'unchanged' | 'full'>;
 

@@ -1,26 +1,20 @@
-import { Module } from '@nestjs/common';
-import { databaseOn } from '../../history/postgres/database.js';
-import { AppConfig } from '../../platform/config/app-config.js';
-import { DatabaseModule } from '../../platform/database/database.module.js';
-import { DatabasePools } from '../../platform/database/database-pools.js';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { HistoryDatabase } from '../../history/postgres/database.module.js';
+import type { AppConfig } from '../../platform/config/app-config.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { PostgresModeration } from '../postgres/postgres-moderation.js';
 import { Moderation } from './moderation.js';
 import { ModerationStore } from './moderation-store.js';
 
-/** What operators see of the catalogue and do with it. */
-@Module({
-  imports: [DatabaseModule],
-  providers: [
-    CatalogueSettings,
-    {
-      provide: ModerationStore,
-      inject: [AppConfig, DatabasePools],
-      useFactory: ({ history }: AppConfig, pools: DatabasePools): ModerationStore | undefined =>
-        history?.catalogue && new PostgresModeration(databaseOn(pools.of('operators')).db),
-    },
-    Moderation,
-  ],
-  exports: [Moderation],
-})
-export class ModerationModule {}
+/** The operator API of the catalogue. */
+@Module({ providers: [CatalogueSettings, Moderation], exports: [Moderation] })
+export class ModerationModule {
+  static forRoot({ history }: AppConfig): DynamicModule {
+    if (history?.catalogue === undefined) return { module: ModerationModule };
+    return {
+      module: ModerationModule,
+      imports: [HistoryDatabase.on('operators')],
+      providers: [{ provide: ModerationStore, useClass: PostgresModeration }],
+    };
+  }
+}

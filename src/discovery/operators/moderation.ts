@@ -1,11 +1,13 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { ArchiveError, QUERY_CANCELLED } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
-import { CodedError, invalidQuery } from '../../platform/http/coded-error.js';
+import { CodedError, invalidQuery, invalidRequest } from '../../platform/http/coded-error.js';
+import { cut } from '../../platform/http/paging.js';
+import { placeOf } from '../../protocol/diagnosis/place.js';
 import { plainText } from '../../protocol/listing/seller-words.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
-import { UNREADABLE } from '../asking/discovery.js';
+import { READABLE, UNREADABLE } from '../asking/discovery.js';
+import { forOperators } from '../catalogue-problems.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
 import { MEANINGS } from '../codes.js';
 import { denialNameOf, nameOf, readHost, REASON_MAX } from './denial-name.js';
@@ -19,7 +21,7 @@ import type {
 } from './dto/moderation.response.js';
 import { type Denial, type ModeratedEntry, ModerationStore } from './moderation-store.js';
 
-/** Every list reads all of them for each page. */
+/** Limit, because every list reads all denials for each page. */
 export const DENIALS_MOST = 10_000;
 
 /**
@@ -36,7 +38,7 @@ export class Moderation {
     @Optional() @Inject(ModerationStore) private readonly store?: ModerationStore,
   ) {}
 
-  /** Entries, listed or not, and what hides them. */
+  /** Entries, listed or not, with what hides them. */
   async entries({ text, payTo, host, limit, after }: EntriesQueryDto): Promise<CatalogueEntries> {
     const store = this.#store();
     const filter = {
@@ -44,9 +46,10 @@ export class Moderation {
       payTo: readAddress(payTo),
       host: host === undefined ? undefined : readHost(host),
     };
-    const found = await withinTime(store.entries(filter, after, limit + 1));
-    if (found === 'unreadable') throw invalidQuery(`text ${UNREADABLE}.`);
-    const { shown, last } = cut(found, limit);
+    const found = await forOperators(store.entries(filter, after, limit + 1));
+    if (found === 'unreadable')
+      throw invalidQuery(`text ${UNREADABLE}.`, { path: 'text', expected: READABLE });
+    const { shown, last } = cut(known(found), limit);
     return {
       entries: shown.map((entry) => this.#entryView(entry)),
       ...(last && { next: last.id }),
@@ -60,19 +63,20 @@ export class Moderation {
       value: value === undefined ? undefined : (readAddress(value) ?? readHost(value)),
     };
     const place = after === undefined ? undefined : denialNameOf(after);
-    const found = await withinTime(store.denials(filter, place, limit + 1));
-    const { shown, last } = cut(found, limit);
+    const found = await forOperators(store.denials(filter, place, limit + 1));
+    const { shown, last } = cut(known(found), limit);
     return { denials: shown, ...(last && { next: `${last.kind}:${last.value}` }) };
   }
 
   /** @param by - id of the API key. */
   async deny(verdict: VerdictDto, by: string): Promise<CatalogueDenied> {
     const denial = this.#denialOf(verdict, by);
-    const outcome = await withinTime(this.#store().deny(denial, DENIALS_MOST));
+    const outcome = await forOperators(this.#store().deny(denial, DENIALS_MOST));
     if (outcome === 'full') {
       throw new CodedError(
-        ...([409, 'denials_full'] as const),
-        `${DENIALS_MOST} payees and hosts are denied, the most there may be. Allow some that no longer sell.`,
+        409,
+        'denials_full',
+        `${DENIALS_MOST} payees and hosts are denied, which is the maximum. First allow a payee or a host that no longer sells.`,
       );
     }
     return { outcome, denial };
@@ -81,7 +85,7 @@ export class Moderation {
   /** @param by - id of the API key. */
   async allow(verdict: VerdictDto, by: string): Promise<CatalogueAllowed> {
     const { kind, value, ...rest } = this.#denialOf(verdict, by);
-    const outcome = await withinTime(this.#store().allow({ kind, value, ...rest }));
+    const outcome = await forOperators(this.#store().allow({ kind, value, ...rest }));
     return { outcome, kind, value };
   }
 
@@ -94,12 +98,11 @@ export class Moderation {
   #denialOf({ kind, value, reason }: VerdictDto, by: string): Denial {
     const name = nameOf(kind, value);
     if (name === undefined) {
-      throw new CodedError(
-        ...([400, 'invalid_request'] as const),
+      const expected =
         kind === 'payee'
-          ? 'value must be an address: 0x and 40 hex digits.'
-          : 'value must be a host, without scheme, port and path.',
-      );
+          ? 'an address: 0x and 40 hex digits'
+          : 'a host, without scheme, port and path';
+      throw invalidRequest(`value must be ${expected}.`, placeOf('value', expected, value));
     }
     const { text = '' } = plainText(reason, REASON_MAX);
     return { ...name, reason: text, by, at: new Date(this.clock.now()) };
@@ -123,34 +126,11 @@ export class Moderation {
   }
 }
 
-/** One more than is shown says whether there is another page, which begins after the last one shown. */
-function cut<T>(
-  found: readonly T[] | undefined,
-  limit: number,
-): { readonly shown: readonly T[]; readonly last: T | undefined } {
-  if (found === undefined) {
-    const message = 'The page before ended with what is not there any more: begin without after.';
-    throw new CodedError(400, 'invalid_cursor', message);
-  }
-  const shown = found.slice(0, limit);
-  return { shown, last: found.length > limit ? shown.at(-1) : undefined };
-}
-
-async function withinTime<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof ArchiveError)) throw error;
-    throw error.sqlState === QUERY_CANCELLED
-      ? new CodedError(
-          ...([503, 'catalogue_too_slow'] as const),
-          'The search took too long. Search for a payee, a host or rarer words.',
-          error,
-        )
-      : new CodedError(
-          ...([503, 'catalogue_unavailable'] as const),
-          'The catalogue is unavailable. Try again.',
-          error,
-        );
-  }
+/** @throws CodedError where the entry that the page before ended with is gone. */
+function known<T>(found: readonly T[] | undefined): readonly T[] {
+  if (found !== undefined) return found;
+  const message =
+    'The last entry of the previous page no longer exists. Start again without `after`.';
+  const place = { path: 'after', expected: '`next` of a page whose last entry still exists' };
+  throw new CodedError(400, 'invalid_cursor', message, { place });
 }

@@ -5,10 +5,10 @@ import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { isSignedByContract } from '../../protocol/schemes/checks-on-chain.js';
 
-/** What a wallet may use to look at a signature. */
+/** Gas that a wallet may use to check a signature. */
 const GAS = 500_000n;
 
-/** Whether a payee has signed: by the key of an account, else by the wallet that is a contract there (ERC-1271). */
+/** Whether a payee has signed: with the key of an account, otherwise with its contract wallet (ERC-1271). */
 @Injectable()
 export class PayeeSignatures {
   readonly #recover = loadSignerRecovery().recoverSigner;

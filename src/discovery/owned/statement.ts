@@ -6,35 +6,35 @@ import { chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 
 /**
- * - `remove`: the entry is taken away, and no payment brings it back.
- * - `correct`: its words are these, whatever is declared.
- * - `restore`: the statements before are not valid any more.
+ * - `remove`: the entry is removed, and no payment lists it again.
+ * - `correct`: the entry has these texts, whatever is declared.
+ * - `restore`: earlier statements are no longer valid.
  */
 export type StatementAction = 'remove' | 'correct' | 'restore';
 
-/** Which entry a statement is about: a payee's own. */
+/** The entry of a statement, which must be the payee's own. */
 export interface EntryName {
   readonly chainId: number;
   readonly payTo: Address;
   readonly type: ListingType;
-  /** As it is listed: the URL, or the template. */
+  /** The listed URL or template. */
   readonly resource: string;
   /** The method of a request, or the name of a tool. */
   readonly call: string;
 }
 
-/** What a payee says of one of its entries. */
+/** A payee's signed statement about one of its entries. */
 export interface Statement extends EntryName {
   readonly action: StatementAction;
-  /** Those that are corrected. */
+  /** The corrected texts. */
   readonly words: Words;
   /** Milliseconds. */
   readonly issuedAt: number;
-  /** Milliseconds; `undefined` where the next statement alone ends it. */
+  /** Milliseconds; `undefined` where only the next statement ends it. */
   readonly endsAt: number | undefined;
 }
 
-/** A statement as it came, with what it was signed over. */
+/** A statement with its signed data. */
 export interface SignedStatement {
   readonly statement: Statement;
   readonly digest: Hex;
@@ -65,12 +65,14 @@ interface StatementDomain {
   readonly chainId: number;
 }
 
-/** The name has the URL of the catalogue: what was signed for one is worth nothing at another, and wallets show it. */
+/**
+ * The domain holds the URL of the catalogue, which wallets show: a signature for one catalogue is invalid for another.
+ */
 export function statementDomain(catalogueUrl: string, chainId: number): StatementDomain {
   return { name: `x402 catalogue at ${catalogueUrl}`, version: '1', chainId };
 }
 
-/** A statement as its DTO class has validated it. Words that are empty are not corrected. */
+/** A statement validated by its DTO class. Empty texts correct nothing. */
 interface StatementFields {
   readonly action: StatementAction;
   readonly payTo: string;
@@ -92,7 +94,7 @@ interface SignedBody {
   readonly signature: string;
 }
 
-/** @throws CodedError `invalid_statement`, with the field that is wrong. */
+/** @throws CodedError `invalid_statement`, with the malformed field. */
 export function signedStatement(
   { network, statement: texts, signature }: SignedBody,
   catalogueUrl: string,
@@ -126,7 +128,7 @@ export function signedStatement(
   };
 }
 
-/** What the reader of declarations would change is refused: what was signed is what is shown. */
+/** A text that the reader of declarations would change is refused, so that the entry shows exactly the signed text. */
 function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: StatementFields): Words {
   const texts = { description, mimeType, serviceName, tags, iconUrl };
   const words = readWords(texts);
@@ -140,9 +142,7 @@ function wordsOf({ description, mimeType, serviceName, tags, iconUrl }: Statemen
 }
 
 function invalid(path: string): CodedError {
-  return new CodedError(
-    400,
-    'invalid_statement',
-    `${path} is malformed: docs/discovery.md describes it.`,
-  );
+  const message = `${path} is malformed: docs/discovery.md describes it.`;
+  const place = { path, expected: 'the form of docs/discovery.md' };
+  return new CodedError(400, 'invalid_statement', message, { place });
 }

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import {
@@ -12,6 +13,8 @@ import { readBody } from '../../../test/builders/platform/http/dto.js';
 import { MemoryCatalogue } from '../../../test/twins/discovery/memory-catalogue.js';
 import { ArchiveError } from '../../history/archive.js';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import { schemasOf } from '../../platform/http/dto-schemas.js';
+import { CatalogueStatementTaken } from '../asking/dto/discovery.response.js';
 import { CatalogueStatementDto } from './dto/catalogue-statement.dto.js';
 import { PayeeSignatures } from './payee-signatures.js';
 import { STATEMENT_TYPES, statementDomain } from './statement.js';
@@ -114,6 +117,10 @@ describe('statements of payees', () => {
     const words = { description: 'Forecasts', tags: ['sky', 'rain'] };
     const answer = await accept(await signed({ action: 'correct', ...words }));
     expect(answer).toMatchObject({ code: 'corrected', words });
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'api', components: { schemas: schemasOf(CatalogueStatementTaken) } });
+    const $ref = 'api#/components/schemas/CatalogueStatementTaken';
+    expect(ajv.validate({ $ref }, answer)).toBe(true);
     const [entry] = await catalogue.page({ since: new Date(0), payTo }, { offset: 0 }, 1);
     expect(entry?.listing).toMatchObject(words);
   });

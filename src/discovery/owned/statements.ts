@@ -1,10 +1,12 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { ArchiveError } from '../../history/archive.js';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import type { CatalogueStatementTaken } from '../asking/dto/discovery.response.js';
+import { fromCatalogue } from '../catalogue-problems.js';
 import { CatalogueSettings } from '../catalogue-settings.js';
+import { MEANINGS } from '../codes.js';
 import { CatalogueStatementDto } from './dto/catalogue-statement.dto.js';
 import { PayeeSignatures } from './payee-signatures.js';
 import {
@@ -15,40 +17,46 @@ import {
   type StatementAction,
 } from './statement.js';
 
-/** {@link StatementStore}; missing where there is no catalogue. */
+/** {@link StatementStore}; missing without a catalogue. */
 export const StatementStore = Symbol('StatementStore');
 
-/** What payees have said of their entries. @throws ArchiveError from every method. */
+/** Statements of payees about their entries. @throws ArchiveError from every method. */
 export interface StatementStore {
-  /** Whether there is such an entry, or was and its payee has spoken; and when it spoke last, milliseconds. */
+  /**
+   * Whether there is such an entry, or a statement about a former one, with the time of the newest statement,
+   * milliseconds.
+   */
   standing(entry: EntryName): Promise<{ readonly lastIssuedAt: number | undefined } | undefined>;
 
   /**
-   * In one step with what it changes of the entry.
+   * In one step with its change of the entry.
    *
-   * @returns `stale` where one that was issued then, or later, was taken before.
+   * @returns `stale` where a statement with the same or a later time was accepted.
    */
   write(statement: Statement): Promise<'written' | 'stale' | 'unknown'>;
 }
 
-/** An older one may have been seen by anybody, and waited for. */
+/** An older statement may have been copied and held back by another party. */
 const LIFETIME_MS = 3_600_000;
-/** As far as clocks go wrong. */
+/** Tolerance for wrong clocks. */
 const AHEAD_MS = 300_000;
 
 const DONE = {
-  remove: { code: 'removed', message: 'The entry is removed, and no payment lists it again.' },
+  remove: {
+    code: 'removed',
+    message: 'The entry is removed. Later payments do not list it again.',
+  },
   correct: {
     code: 'corrected',
-    message: 'The entry shows these texts, whatever later payments declare.',
+    message: 'The entry shows these texts, and later payments do not change them.',
   },
   restore: {
     code: 'restored',
-    message: 'The statement is withdrawn: the entry follows the next payment that declares it.',
+    message: 'The statement is withdrawn. The next payment that declares the entry updates it.',
   },
 } as const satisfies Record<StatementAction, object>;
 
-/** Takes what payees sign about their entries. What costs most is asked last. */
+/** Accepts statements of payees about their entries. The most expensive checks come last. */
 @Injectable()
 export class Statements {
   constructor(
@@ -58,13 +66,18 @@ export class Statements {
     @Optional() @Inject(StatementStore) private readonly store?: StatementStore,
   ) {}
 
-  /** @throws CodedError */
-  async accept(body: CatalogueStatementDto): Promise<Readonly<Record<string, unknown>>> {
+  /** @throws CodedError 404 `statements_off` without a catalogue, or without its public URL. */
+  needs(): { readonly store: StatementStore; readonly url: string } {
     const { store } = this;
     const { url } = this.settings;
-    if (store === undefined || url === undefined) {
-      throw new CodedError(404, 'statements_off', 'This deployment accepts no statements.');
-    }
+    if (store === undefined) throw statementsOff(MEANINGS.catalogue_off);
+    if (url === undefined) throw statementsOff('Statements are off: `CATALOGUE_URL` is not set.');
+    return { store, url };
+  }
+
+  /** @throws CodedError */
+  async accept(body: CatalogueStatementDto): Promise<CatalogueStatementTaken> {
+    const { store, url } = this.needs();
     const signed = signedStatement(body, url);
     const { statement } = signed;
     this.#refuseLate(statement);
@@ -91,12 +104,20 @@ export class Statements {
   #refuseLate({ issuedAt, endsAt }: Statement): void {
     const now = this.clock.now();
     if (issuedAt > now + AHEAD_MS) {
-      throw new CodedError(400, 'statement_early', 'issuedAt is more than 5 minutes ahead.');
+      throw new CodedError(
+        400,
+        'statement_early',
+        '`issuedAt` is more than 5 minutes in the future.',
+        {
+          place: { path: 'statement.issuedAt', expected: 'at most 5 minutes in the future' },
+        },
+      );
     }
     if (issuedAt < now - LIFETIME_MS || (endsAt !== undefined && endsAt <= now)) {
       throw new CodedError(
-        ...([400, 'statement_expired'] as const),
-        'issuedAt is more than an hour ago, or until has passed: sign a new statement.',
+        400,
+        'statement_expired',
+        '`issuedAt` is more than an hour ago, or `until` has passed. Sign a new statement.',
       );
     }
   }
@@ -108,38 +129,38 @@ export class Statements {
     );
     if (isSigned) return;
     throw new CodedError(
-      ...([403, 'wrong_signer'] as const),
-      'The signature is not by payTo, or is over another statement, catalogue or network.',
+      403,
+      'wrong_signer',
+      'The signature is not by `payTo`, or it is for another statement, catalogue or network.',
     );
   }
 
   async #asked<T>(answer: Promise<T>): Promise<T> {
     try {
-      return await answer;
+      return await fromCatalogue(answer);
     } catch (error) {
-      if (error instanceof ArchiveError) {
-        const message = 'The catalogue is unavailable. Try again.';
-        throw new CodedError(503, 'catalogue_unavailable', message, error);
-      }
-      if (error instanceof ChainUnavailableError) {
-        const message = 'The network is unavailable. Try again.';
-        throw new CodedError(503, 'network_unavailable', message, error);
-      }
-      throw error;
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      const message = 'The network is unavailable. Try again.';
+      throw new CodedError(503, 'network_unavailable', message, { cause: error });
     }
   }
 }
 
+const statementsOff = (message: string): CodedError =>
+  new CodedError(404, 'statements_off', message);
+
 function unknown(): CodedError {
   return new CodedError(
-    ...([404, 'entry_unknown'] as const),
+    404,
+    'entry_unknown',
     'The catalogue has no entry with this network, payTo, type, resource and call.',
   );
 }
 
 function stale(): CodedError {
   return new CodedError(
-    ...([409, 'statement_used'] as const),
-    'A statement about this entry with this issuedAt, or a later one, was accepted before.',
+    409,
+    'statement_used',
+    'A statement about this entry with the same or a later issuedAt was already accepted.',
   );
 }

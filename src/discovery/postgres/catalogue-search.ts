@@ -5,34 +5,34 @@ import type { Tables } from '../../history/postgres/tables.js';
 
 interface SearchFor {
   readonly text: string;
-  /** What entries have to be besides. */
+  /** Further conditions on entries. */
   readonly conditions: RawBuilder<boolean>;
-  /** Where the database has the functions of `pg_trgm`; `undefined` where it has none. */
+  /** The schema with the functions of `pg_trgm`; `undefined` if the database has none. */
   readonly trigrams: string | undefined;
-  /** The first so many are wanted. */
+  /** Limit of results. */
   readonly most: number;
 }
 
 /**
- * Of the entries that fit, those with the highest score are put in order by how well they fit, and no more than these:
- * a word that all have in common is no question.
+ * Only this many matches, those with the highest score, are sorted by relevance: a word that all entries contain is no
+ * useful query.
  */
 const CANDIDATES_MAX = 500;
-/** How much of a word has to be found in another, letter by letter. */
+/** The share of a word's trigrams that another word must have. */
 const ALIKE = 0.4;
-/** How much less alike than the best one another may be, of two measures from 0 to 1 together. */
+/** How much less similar than the best match another may be, in the sum of two measures from 0 to 1. */
 const NEARLY = 0.3;
 const ALIKE_MAX = 8;
-/** Words of a question that are looked for otherwise than as they are; the longest, which say most. */
+/** Words of a query that are also searched with other spellings: the longest, which are the most specific. */
 const WORDS_MAX = 5;
-/** Shorter ones are alike to everything. */
+/** Shorter words are similar to everything. */
 const LETTERS_MIN = 3;
 /** A query that excludes words or has quotes is matched exactly. */
 const SAYS_HOW = /"|(?:^|\s)-|\bor\b/i;
 
 /**
- * Whether a text is a question with words. The database reads it and nothing else, so that what it refuses is the
- * fault of the text: some signs in a row are more than it holds.
+ * Whether a text is a query with words. The database only parses it, so an error is the fault of the text: it does not
+ * accept some sequences of special characters.
  *
  * @throws ArchiveError
  */
@@ -51,8 +51,8 @@ export async function isReadable(db: Kysely<Tables>, text: string): Promise<bool
 }
 
 /**
- * Names of entries, the best first: those with all words, then those with all words or such as are spelled alike, then
- * those with half of them. A stage is left out once there are enough.
+ * Ids of entries, the best first: those with all words, then those with all words in a similar spelling, then those
+ * with half of them. A stage is skipped once there are enough.
  */
 export async function searchEntries(
   db: Kysely<Tables>,
@@ -79,7 +79,7 @@ export async function searchEntries(
   return found;
 }
 
-/** A word of a question, and what is spelled alike. */
+/** A word of a query, and words with a similar spelling. */
 type Word = readonly string[];
 
 async function alikeTo(
@@ -108,7 +108,7 @@ async function alikeTo(
   return rows.map(({ asked, words }) => [...new Set([asked, ...(words ?? [])])]);
 }
 
-/** A query of PostgreSQL: each of the words, or one that is spelled alike. */
+/** A query of PostgreSQL: each word, or one with a similar spelling. */
 function allOf(words: readonly Word[]): string {
   return words.map((word) => `(${word.map(quoted).join(' | ')})`).join(' & ');
 }
@@ -118,7 +118,7 @@ function halfOf(words: readonly Word[]): string {
   return some.map((one) => `(${allOf(one)})`).join(' | ');
 }
 
-/** Every choice of so many. */
+/** All combinations of this many items. */
 function chosenOf<T>(all: readonly T[], count: number): readonly (readonly T[])[] {
   const [first, ...others] = all;
   if (count === 0) return [[]];
@@ -129,7 +129,7 @@ function chosenOf<T>(all: readonly T[], count: number): readonly (readonly T[])[
   ];
 }
 
-/** A word as it is, whatever signs are in it. */
+/** A word in literal form, with any special characters. */
 function quoted(word: string): string {
   return `'${word.replace(/\\/g, '\\\\').replace(/'/g, "''")}'`;
 }

@@ -1,10 +1,10 @@
 import { hexOf } from '../../history/postgres/bytea.js';
 import type { ClaimOutcome } from '../catalogue.js';
 
-/** Nothing becomes of these any more. */
+/** States in which a claim has ended without a payment. */
 const OVER: ReadonlySet<string> = new Set(['reverted', 'expired', 'foreign', 'withdrawn']);
 
-/** A row of the history, as far as it says what became of a claim. */
+/** The columns of a history row that hold the outcome of a claim. */
 interface OutcomeRow {
   readonly state: string;
   readonly is_paid: boolean;
@@ -23,7 +23,7 @@ export function outcomeOf(chainId: number, row: OutcomeRow): ClaimOutcome {
   const { state, is_paid, scheme, method, asset, pay_to, amount, claimed_at } = row;
   if (OVER.has(state)) return 'over';
   if (!is_paid) return 'waiting';
-  // One that the ledger made again after a loss does not say what was paid.
+  // A row that the ledger made again after a loss does not hold the payment.
   if (scheme === null || asset === null || pay_to === null || amount === null) return 'over';
   return {
     chainId,

@@ -3,7 +3,7 @@ import type { Listing } from '../../protocol/listing/listing.js';
 import type { Paid } from '../catalogue.js';
 import type { EntryName } from '../owned/statement.js';
 
-/** SHA-256 over parts of which none can be taken for two. */
+/** SHA-256 over the parts, encoded so that different parts never give the same text. */
 function nameOf(parts: readonly (string | number)[]): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }
@@ -13,7 +13,7 @@ export function callOf({ method, toolName }: Listing): string {
   return toolName ?? method ?? '';
 }
 
-/** Of a resource and its call, for any payee. */
+/** Identifies a resource and its call, for any payee. */
 export function placeOf(listing: Listing): Buffer {
   return nameOf([listing.type, listing.resource, callOf(listing)]);
 }
@@ -36,7 +36,7 @@ export function isTemplate({ exampleUrl }: Listing): boolean {
   return exampleUrl !== undefined;
 }
 
-/** Where a listing is, for what is noted of it without it. */
+/** The resource of a listing, for notes that outlive the listing. */
 export function placeNamed(listing: Listing): { resource: string; isTemplate: boolean } {
   return { resource: listing.resource, isTemplate: isTemplate(listing) };
 }
@@ -44,7 +44,7 @@ export function placeNamed(listing: Listing): { resource: string; isTemplate: bo
 /** URLs of a template that an entry shows. */
 const EXAMPLES_MAX = 5;
 
-/** A listing with the URLs that its template was bought by before, the newest first. */
+/** A listing with the URLs by which its template was bought before, the newest first. */
 export function withExamples(listing: Listing, before: Listing | undefined): Listing {
   const { exampleUrl } = listing;
   if (exampleUrl === undefined) return listing;
@@ -54,7 +54,7 @@ export function withExamples(listing: Listing, before: Listing | undefined): Lis
   return { ...listing, exampleUrls };
 }
 
-/** In lower case, which a URL sees to for the web alone. */
+/** In lower case; URLs convert the case only for web schemes. */
 export function hostOf(resource: string): string {
   try {
     return new URL(resource).hostname.replace(/\.$/, '').toLowerCase();
@@ -63,7 +63,7 @@ export function hostOf(resource: string): string {
   }
 }
 
-/** What an entry is found by. */
+/** The texts by which an entry is found. */
 export function searchedOf(listing: Listing): Record<'names' | 'places' | 'words', string> {
   const { serviceName, toolName, tags, resource, description, mimeType } = listing;
   const { description: ofTool } = (listing.bazaar.info['input'] ?? {}) as Record<string, unknown>;

@@ -3,7 +3,7 @@ import type { ListedOffer, Listing } from '../../protocol/listing/listing.js';
 import type { CatalogueEntry, CatalogueOffer } from '../catalogue.js';
 import type { Quality } from '../quality/quality.js';
 
-/** An entry as the database has it; what is JSON is its text. */
+/** An entry as the database returns it; JSON is text. */
 export interface EntryRow {
   readonly id: Buffer;
   readonly chain_id: string;
@@ -30,21 +30,21 @@ interface Known {
   readonly length: number;
 }
 
-/** Characters of rows; what is made of them takes some times that. */
+/** Characters of cached rows; the parsed objects take several times that. */
 const KEPT_LENGTH = 2_097_152;
 
 /**
- * Entries that were read lately. An unchanged row gives the same object again, so that its text
- * need not be written again: that is most of the cost of a page.
+ * A cache of entries. An unchanged row gives the same object, so its JSON need not be built again, which is most of the
+ * cost of a page.
  */
 export class KnownEntries {
-  /** Those that were read last come last. */
+  /** The most recently read entries are last. */
   readonly #known = new Map<string, Known>();
   #length = 0;
 
   constructor(private readonly keptLength = KEPT_LENGTH) {}
 
-  /** @returns what the row says, never what an earlier one said. */
+  /** @returns the content of this row, never that of an earlier one. */
   read(row: EntryRow): CatalogueEntry {
     const id = row.id.toString('hex');
     const before = this.#known.get(id);
@@ -68,7 +68,7 @@ export class KnownEntries {
   }
 }
 
-/** Of two rows with one id, which say of what chain and payee they are. */
+/** Whether two rows with one id are equal. The id includes chain and payee. */
 function isSame(one: EntryRow, other: EntryRow): boolean {
   return (
     one.last_paid_at.getTime() === other.last_paid_at.getTime() &&

@@ -21,11 +21,11 @@ import { CatalogueDatabase } from './catalogue-database.js';
 import { entryIdOf } from './entry-rows.js';
 import { WRITER_LOCK } from './postgres-catalogue.js';
 
-/** Newest purchases that are read of one payer, or of one payee. */
+/** Limit of newest purchases that are read of one payer, or of one payee. */
 const READ_MAX = 200;
-/** Of a payee: of most these tell enough, and the rest is not read. */
+/** For a payee this first portion is usually enough, and the rest is not read. */
 const READ_FIRST = 16;
-/** Outcomes that stay; of these, some are failures. */
+/** Final outcomes, including failures. */
 const LAST = ['finalized', 'reverted', 'expired', 'foreign', 'withdrawn'];
 const FAILED: ReadonlySet<string> = new Set(['reverted', 'expired']);
 
@@ -146,7 +146,7 @@ export class PostgresCalls implements CallWriter, CallReader {
   ): Promise<OtherPayees> {
     const listed = sql`exists (
       select from x402.catalogue_calls call where call.settlement_id = settled.id)`;
-    /** Whether there are enough others among the newest purchases of a payee. */
+    /** Whether there are enough other payers among the newest purchases of a payee. */
     const haveOtherPayers = (read: number) => sql`${OTHER_PAYERS_MIN} <= (
       select count(distinct payer) from (
         select payer from x402.settlements settled

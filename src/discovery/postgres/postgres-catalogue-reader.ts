@@ -18,12 +18,9 @@ import { isReadable, searchEntries } from './catalogue-search.js';
 import { callOf } from './entry-rows.js';
 import { type EntryRow, KnownEntries } from './known-entries.js';
 
-/** Of entries and refusals of one place. */
+/** Limit of entries and refusals of one resource. */
 const STANDINGS_MAX = 50;
-/**
- * Entries of a list that are counted: no one pages through more by number, and counting all takes
- * longer than reading.
- */
+/** Limit of counted entries: no client pages further by number, and counting all takes longer than reading. */
 const COUNTED_MAX = 1000;
 
 /** {@link CatalogueReader} in the database of the history. */
@@ -147,7 +144,7 @@ export class PostgresCatalogueReader implements CatalogueReader {
     return rows.map((row) => this.#known.read(row));
   }
 
-  /** Where the database has its functions; it may be given them while this process runs. */
+  /** The schema of the `pg_trgm` functions, which may be installed while this process runs. */
   async #placeOfTrigrams(): Promise<string | undefined> {
     if (this.#trigrams !== undefined) return this.#trigrams;
     const { rows } = await sql<{ readonly nspname: string }>`
@@ -159,12 +156,12 @@ export class PostgresCatalogueReader implements CatalogueReader {
 }
 
 /**
- * What is of a URL, or of a template that stands for it: as `standsFor` has it. A parameter stands for one character
- * or more, and for no slash, of which both have as many. Only templates of the same origin are looked at.
+ * Matches entries of a URL, or of a template for it, like `standsFor`. A parameter stands for one or more characters
+ * without a slash, so both have equally many slashes. Only templates of the same origin are compared.
  */
 function isAt(url: string, isTemplate: RawBuilder<unknown>): RawBuilder<boolean> {
   const origin = /^\w+:\/\/[^/]*\//.exec(url)?.[0] ?? url;
-  // No template has this sign: a parameter is marked by it before signs of patterns are taken literally.
+  // No template contains this character: it marks a parameter before special characters of patterns are escaped.
   const marked = sql`regexp_replace(resource, ':[a-zA-Z_][a-zA-Z0-9_]*', chr(1), 'g')`;
   const pattern = sql`replace(regexp_replace(${marked}, '([%_])', '\\\\\\1', 'g'), chr(1), '_%')`;
   return sql`(resource = ${url} or (${isTemplate}
@@ -173,7 +170,7 @@ function isAt(url: string, isTemplate: RawBuilder<unknown>): RawBuilder<boolean>
     and ${url} like ${pattern}))`;
 }
 
-/** The filter of the request, within the entries that are public. */
+/** The filter of the request, within the public entries. */
 function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
   const { type, payTo, chainId, x402Version, scheme, asset, maxAmount, since } = filter;
   const conditions = [
@@ -196,7 +193,7 @@ function conditionsOf(filter: CatalogueFilter): RawBuilder<boolean> {
   return sql`${sql.join(conditions, sql` and `)}`;
 }
 
-/** The list is short, and read once for a page. */
+/** The list is short, and read once for each page. */
 export function isDenied(entry: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`(
     exists (select from x402.catalogue_denials where kind = 'host' and value = ${entry}.host)

@@ -21,11 +21,11 @@ import { entryIdOf, hostOf, placeNamed, placeOf, searchedOf, withExamples } from
 import { correctedBy, currentStatement, forgetStatements } from './statement-rows.js';
 import { forgetWords } from './word-rows.js';
 
-/** One process at a time writes, so that what is counted is counted once. */
+/** One process at a time writes, so that counts are not counted twice. */
 export const WRITER_LOCK = 0x78343033;
 /** Kinds of offers of one entry; the newest are kept. */
 const OFFERS_MAX = 16;
-/** A value that no column or index takes. */
+/** Errors for a value that no column or index accepts. */
 const UNSTORABLE = /^(22|23|54)/;
 
 /** {@link CatalogueWriter} in the database of the history. */
@@ -67,7 +67,7 @@ export class PostgresCatalogue implements CatalogueWriter {
     } catch (error) {
       if (!UNSTORABLE.test(sqlStateOf(error))) throw error;
       if (lessons.length === 1) return { listed: 0, refused: 1 };
-      // One that cannot be kept must not keep the others from it.
+      // An entry that cannot be stored must not block the others.
       const [first, second] = [
         lessons.slice(0, lessons.length >> 1),
         lessons.slice(lessons.length >> 1),
@@ -166,7 +166,7 @@ export class PostgresCatalogue implements CatalogueWriter {
     return others.length < entriesPerPayee ? undefined : 'payee_quota';
   }
 
-  /** As many of one payee as it may have entries: what is refused is no way to fill the database. */
+  /** Limit for one payee, as for its entries, so that refusals cannot fill the database. */
   async #refuse(
     transaction: Transaction<Tables>,
     { chainId, payTo, paidAt }: Paid,
@@ -195,7 +195,7 @@ function sqlStateOf(error: unknown): string {
   return error instanceof ArchiveError ? (error.sqlState ?? '') : '';
 }
 
-/** Of several lessons about one offer the newest: hundreds a second may be about one. In order of their claims. */
+/** The newest update for each offer, because hundreds a second may be about one. In the order of their claims. */
 function newestOf(lessons: readonly CatalogueUpdate[]): readonly CatalogueUpdate[] {
   const byTime = [...lessons].sort(
     (a, b) => a.paid.claimedAt.getTime() - b.paid.claimedAt.getTime(),
@@ -266,7 +266,7 @@ async function writeEntry(
     .execute();
 }
 
-/** What an entry says now; no other process writes it meanwhile. */
+/** The present listing of an entry; no other process writes it meanwhile. */
 async function listingOf(
   transaction: Transaction<Tables>,
   id: Buffer,

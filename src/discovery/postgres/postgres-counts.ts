@@ -5,9 +5,9 @@ import type { DenialKind } from '../operators/moderation-store.js';
 import { CatalogueDatabase } from './catalogue-database.js';
 import { isDenied } from './postgres-catalogue-reader.js';
 
-/** How much there is in the catalogue. */
+/** Numbers of the catalogue's content. */
 export interface CatalogueCounts {
-  /** Entries that anybody is shown, by chain. */
+  /** Public entries, by chain. */
   readonly listed: ReadonlyMap<number, number>;
   readonly denials: Readonly<Record<DenialKind, number>>;
 }
@@ -16,7 +16,7 @@ export interface CatalogueCounts {
 export class PostgresCounts {
   constructor(@Inject(CatalogueDatabase) private readonly db: CatalogueDatabase) {}
 
-  /** @param since - entries that were not paid for since are not shown. @throws ArchiveError */
+  /** @param since - entries without a payment since are hidden. @throws ArchiveError */
   async count(since: Date): Promise<CatalogueCounts> {
     const { rows } = await asked(
       sql<{ readonly what: 'listed' | 'payee' | 'host'; of: string; count: string }>`

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
 import {
   type Kysely,
   type RawBuilder,
@@ -8,6 +9,7 @@ import {
 } from 'kysely';
 import { bytesOf, hexOf } from '../../history/postgres/bytea.js';
 import { asked } from '../../history/postgres/database.js';
+import { InjectTables } from '../../history/postgres/database.module.js';
 import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type {
@@ -43,10 +45,11 @@ interface DenialRow {
 }
 
 /** {@link ModerationStore} in the database of the history. */
+@Injectable()
 export class PostgresModeration implements ModerationStore {
-  constructor(private readonly db: CatalogueDatabase) {}
+  constructor(@InjectTables('operators') private readonly db: CatalogueDatabase) {}
 
-  /** The connections of operators are for reading, unless a transaction says that it writes. */
+  /** Connections of operators are read-only, unless a transaction declares that it writes. */
   #writing(): TransactionBuilder<Tables> {
     return this.db.transaction().setAccessMode('read write');
   }
@@ -100,7 +103,7 @@ export class PostgresModeration implements ModerationStore {
     const conditions: readonly RawBuilder<unknown>[] = [
       ...(kind === undefined ? [] : [sql`kind = ${kind}`]),
       ...(value === undefined ? [] : [sql`value = ${value}`]),
-      // Compared in the database: its times are finer than those of this process.
+      // Compared in the database, whose times are more precise than those of this process.
       ...(after === undefined
         ? []
         : [
@@ -185,7 +188,7 @@ async function isFull(transaction: Transaction<Tables>, most: number): Promise<b
   return Number(count) >= most;
 }
 
-/** In the transaction of what is done: neither is there without the other. */
+/** In the transaction of the action, so that neither exists without the other. */
 async function note(
   transaction: Transaction<Tables>,
   action: string,
@@ -219,7 +222,7 @@ function entryOf(row: EntryRow): ModeratedEntry {
   };
 }
 
-/** In JSON the database writes a time as a text. */
+/** In JSON the database writes a time as text. */
 function denialOf({ kind, value, reason, denied_by, created_at }: DenialRow): Denial {
   return { kind, value, reason, by: denied_by, at: new Date(created_at) };
 }

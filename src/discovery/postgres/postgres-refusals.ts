@@ -3,12 +3,12 @@ import { sql } from 'kysely';
 import { asked } from '../../history/postgres/database.js';
 import { CatalogueDatabase } from './catalogue-database.js';
 
-/** Limit of each kind; beyond it a settle is answered that the listing is not decided yet. */
+/** Limit of each kind; above it, a settle is answered that the listing is not decided yet. */
 const MOST = 10_000;
 
 /** Entries that no payment lists. */
 export interface ListingRefusals {
-  /** Entries that their payees have taken back: ids in hex, and until when (milliseconds since the epoch). */
+  /** Entries that their payees have removed: ids in hex, with the end of the removal (milliseconds since the epoch). */
   readonly removed: ReadonlyMap<string, number>;
   /** Payees in lower case, and hosts. */
   readonly denied: ReadonlySet<string>;
@@ -18,7 +18,7 @@ export interface ListingRefusals {
 export class PostgresRefusals {
   constructor(@Inject(CatalogueDatabase) private readonly db: CatalogueDatabase) {}
 
-  /** The newest of what payees have taken back, and what the operator does not list. @throws ArchiveError */
+  /** The newest removals by payees, and the operator's denials. @throws ArchiveError */
   async standing(): Promise<ListingRefusals> {
     const { db } = this;
     const [removed, denied] = await asked(

@@ -27,7 +27,7 @@ export class PostgresStatements implements StatementStore {
   write(statement: Statement): Promise<'written' | 'stale' | 'unknown'> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
-        // A concurrent update would read the statement as it was before.
+        // A concurrent update would read the previous statement.
         await sql`select pg_advisory_xact_lock(${WRITER_LOCK})`.execute(transaction);
         const id = entryIdNamed(statement);
         const last = await lastIssuedAt(transaction, id);
@@ -72,7 +72,7 @@ async function writeStatement(
     words: JSON.stringify(words),
     issued_at: new Date(issuedAt),
     ends_at: endsAt === undefined ? null : new Date(endsAt),
-    // Without an entry it is what an earlier statement noted.
+    // Without an entry, the values come from an earlier statement.
     ...(listing && { is_template: isTemplate(listing) }),
   };
   await transaction

@@ -4,7 +4,7 @@ import type { Tables } from '../../history/postgres/tables.js';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { Words } from '../../protocol/listing/read-declaration.js';
 
-/** What the payee of an entry has said of it, as long as that is good. */
+/** The payee's statement about an entry, until it expires. */
 interface CurrentStatement {
   readonly action: 'remove' | 'correct' | 'restore';
   readonly words: Words;
@@ -23,12 +23,12 @@ export async function currentStatement(
   return row && { action: row.action, words: JSON.parse(row.words) as Words };
 }
 
-/** Words of the payee stand instead of those that a buyer's client brought. */
+/** The payee's texts replace those that the buyer's client sent. */
 export function correctedBy(listing: Listing, statement: CurrentStatement | undefined): Listing {
   return statement?.action === 'correct' ? { ...listing, ...statement.words } : listing;
 }
 
-/** When the newest statement of an entry was issued, which every later one has to be after. */
+/** When the newest statement of an entry was issued; a later statement must be newer. */
 export async function lastIssuedAt(
   db: Kysely<Tables>,
   entryId: Buffer,
@@ -43,7 +43,7 @@ export async function lastIssuedAt(
   return row?.issued_at.getTime();
 }
 
-/** Those that say nothing any more, once they are older than any that would still be taken. */
+/** Deletes ended statements that are older than any statement that would be accepted. */
 export async function forgetStatements(
   transaction: Transaction<Tables>,
   before: Date,

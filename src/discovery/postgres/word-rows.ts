@@ -2,18 +2,17 @@ import { type Kysely, sql } from 'kysely';
 import { asked } from '../../history/postgres/database.js';
 import type { Tables } from '../../history/postgres/tables.js';
 
-/** Words that are looked up at a time: indexing waits as long. */
+/** Words that are checked at a time, while indexing waits. */
 const PORTION = 500;
-/** So many portions at most, one after the other while more than a part of one was gone. */
+/** Limit of portions in a row, while more than a part of each was deleted. */
 const PORTIONS_MAX = 100;
 const MANY_GONE = PORTION / 4;
 
 /**
- * Drops words that no entry has any more, those first that were not looked for the longest. Words
- * that are soon replaced are dropped as fast as they appear.
+ * Deletes words that no entry has any more, beginning with those that were not checked for the longest time. Words of
+ * short life are deleted as fast as they appear.
  *
- * @param lock - of those who write entries: one that is being written has words that are seen
- *   nowhere yet.
+ * @param lock - the lock of entry writers, because an entry in progress has words that are not visible yet.
  * @throws ArchiveError
  */
 export async function forgetWords(db: Kysely<Tables>, lock: number): Promise<void> {
@@ -26,7 +25,7 @@ function forgetSome(db: Kysely<Tables>, lock: number): Promise<number> {
   return asked(
     db.transaction().execute(async (transaction) => {
       await sql`select pg_advisory_xact_lock(${lock})`.execute(transaction);
-      // To find one entry the planner would read them all, for a word that none has.
+      // Otherwise the planner reads all entries to find one, for a word that no entry has.
       await sql`set local enable_seqscan = off`.execute(transaction);
       const { rows } = await sql<{ readonly gone: string }>`
         with looked as (

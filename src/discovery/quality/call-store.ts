@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import type { Listing } from '../../protocol/listing/listing.js';
 import type { Call, OtherPayees, Quality } from './quality.js';
 
-/** A settlement, and what was declared with it. */
+/** A settlement with its declaration. */
 export interface DeclaredCall {
   readonly settlementId: string;
   readonly listing: Listing;
@@ -10,14 +10,11 @@ export interface DeclaredCall {
 
 /** @throws ArchiveError. */
 export interface CallWriter {
-  /**
-   * Of settlements that are over; those without an entry are skipped. Linking twice has no further
-   * effect.
-   */
+  /** For ended settlements; those without an entry are skipped. Linking twice has no further effect. */
   link(chainId: number, calls: readonly DeclaredCall[], now: Date): Promise<void>;
 }
 
-/** An entry that is to be rated. */
+/** An entry that is due for a rating. */
 export interface DueEntry {
   readonly id: string;
   readonly payTo: Address;
@@ -26,30 +23,30 @@ export interface DueEntry {
 export interface Rating {
   readonly quality: Quality;
   readonly ratedAt: Date;
-  /** As it was taken with: an entry that got a call since stays due. */
+  /** Its due time when it was taken: an entry with a new call since stays due. */
   readonly takenUntil: Date;
   /** `undefined`: not before its next call. */
   readonly dueAt: Date | undefined;
 }
 
-/** What an entry's calls are rated from. @throws ArchiveError from every method. */
+/** Reads the calls for the rating of an entry. @throws ArchiveError from every method. */
 export interface CallReader {
   /** Longest due first; no other process gets them before `until`. */
   takeDue(now: Date, until: Date, most: number): Promise<readonly DueEntry[]>;
 
-  /** The newest that were paid or failed, and whether one may still change. */
+  /** The newest paid or failed calls, and whether one may still change. */
   calls(
     entry: DueEntry,
     since: Date,
     now: Date,
   ): Promise<{ readonly calls: readonly Call[]; readonly mayChange: boolean }>;
 
-  /** Whom any of these has paid, for whatever. */
+  /** The accounts that any of these has paid, for anything. */
   paidBy(payers: readonly Address[], since: Date): Promise<readonly Address[]>;
 
   /**
-   * Other payees from which these payers bought listed resources, if three further payers did so,
-   * too. Resources that only a ring of payers buys say nothing about its members.
+   * Other payees from which these payers bought listed resources, if three further payers did so too. Resources that
+   * only a ring of payers buys say nothing about its members.
    *
    * @param payers - the payers in question.
    * @param circle - payees that do not count.
@@ -65,15 +62,15 @@ export interface CallReader {
   rate(entry: DueEntry, rating: Rating): Promise<void>;
 }
 
-/** Of one entry; its newest. */
+/** Limit for one entry: its newest calls. */
 export const CALLS_MAX = 10_000;
-/** Of whom was paid by some. */
+/** Limit of accounts that some payees have paid. */
 export const FUNDED_MAX = 1000;
-/** Other payees of one payer. */
+/** Limit of other payees for one payer. */
 export const OTHER_PAYEES_MAX = 4;
-/** Payers that a payee has to have beside those of the entry. */
+/** Further payers that a payee must have, besides those of the entry. */
 export const OTHER_PAYERS_MIN = 3;
-/** An entry is rated no more often. */
+/** Minimum time between two ratings of an entry. */
 export const PAUSE_MS = 60_000;
 /** The outcome of a younger claim may still change. */
 export const YOUNG_MS = 3_600_000;

@@ -11,16 +11,16 @@ import { type Call, type Circle, PAYERS_MAX, payersOf, qualityOf, WINDOW_MS } fr
 const PAGE = 20;
 const IDLE_MS = 1000;
 const RETRY_MS = 5000;
-/** Time alone changes a score, and takes calls out of the window. */
+/** Time alone changes a score, and moves calls out of the window. */
 const REFRESH_MS = 6 * 3_600_000;
-/** Who was paid by the payee this long ago is of its circle. */
+/** An account that the payee paid in this time belongs to its circle. */
 const CIRCLE_MS = 90 * 86_400_000;
-/** From payee to payer over buyers of the entry. */
+/** Maximum steps from payee to payer, through buyers of the entry. */
 const CIRCLE_STEPS = 8;
 
 /**
- * Rates entries from their calls: soon after a call, and now and then. What one round does is bounded, and any
- * number of processes may do so. One that is killed leaves what it had taken to the next.
+ * Rates entries by their calls: soon after a call, and at intervals. The work of a round is bounded. Any number of
+ * processes may run it, and another one takes over the entries of a killed process.
  */
 @Injectable()
 export class QualityScorer {
@@ -42,7 +42,7 @@ export class QualityScorer {
     return this.#rounds.stop();
   }
 
-  /** Rates what is due, and says how long to pause. Never fails. */
+  /** Rates the due entries. Returns the pause before the next round. Never fails. */
   async round(): Promise<number> {
     try {
       const now = this.clock.now();
@@ -53,7 +53,7 @@ export class QualityScorer {
       this.#isFailing = false;
       return due.length < PAGE ? IDLE_MS : 0;
     } catch (error) {
-      // One line for an outage.
+      // One log line for an outage.
       if (!this.#isFailing) {
         this.logger.error(
           { err: error },
@@ -85,7 +85,10 @@ export class QualityScorer {
     await this.calls.rate(entry, { quality, ratedAt: new Date(now), takenUntil, dueAt });
   }
 
-  /** The payee, whom it paid, whom those paid, and from there on whom buyers of the circle paid. */
+  /**
+   * The payee, the accounts it paid, the accounts those paid, and from there the accounts paid by buyers within the
+   * circle.
+   */
   async #circle(payTo: Address, calls: readonly Call[], since: Date): Promise<Circle> {
     const buyers = new Set(calls.map(({ payer }) => payer));
     const circle = new Set([payTo]);

@@ -1,41 +1,41 @@
 import type { Address } from 'viem';
 
 const DAY_MS = 86_400_000;
-/** Quality is of this long. */
+/** The window of the rating. */
 export const WINDOW_MS = 30 * DAY_MS;
-/** Of how many payers, at most, other purchases are looked up. */
+/** Maximum of payers whose other purchases are read. */
 export const PAYERS_MAX = 200;
-/** Days of purchases beyond these add nothing. */
+/** Days with purchases above this number add nothing. */
 const DAYS_MAX = 8;
-/** After this long without a payment that counts a score is half of what it was. */
+/** Without a counted payment for this long, a score is halved. */
 const HALF_LIFE_MS = 10 * DAY_MS;
-/** A payer that is known by nothing but purchases of this entry's payee. */
+/** The worth of a payer that is known only by purchases from this entry's payee. */
 const UNKNOWN_PAYER = 0.5;
 
-/** A settlement that declared an entry and is over. */
+/** An ended settlement that declared an entry. */
 export interface Call {
   readonly payer: Address;
   readonly isPaid: boolean;
   readonly claimedAt: Date;
-  /** Of those that are paid. */
+  /** For paid calls only. */
   readonly includedAt: Date | undefined;
 }
 
-/** Payers that may be the payee itself: its own address, and who was paid by it. */
+/** Payers that may be the payee itself: its own address, and accounts it paid. */
 export type Circle = ReadonlySet<Address>;
 
-/** Which other payees a payer has bought from, as far as those are known by others too. */
+/** The other payees a payer has bought from, as far as others buy from them too. */
 export type OtherPayees = ReadonlyMap<Address, readonly Address[]>;
 
-/** The shown figures of an entry, under the names other catalogues use, where they have one. */
+/** The public figures of an entry, with the names of other catalogues where they have one. */
 export interface Quality {
   readonly l30DaysTotalCalls: number;
   readonly l30DaysUniquePayers: number;
   /** Payers that bought on two days or more. */
   readonly l30DaysRepeatPayers: number;
-  /** Paid, of the circle; in none of the other numbers. */
+  /** Paid calls of the circle, which are in none of the other numbers. */
   readonly l30DaysExcludedCalls: number;
-  /** Of settlements that were paid or failed; missing without any. */
+  /** Paid calls divided by paid and failed ones; missing without any. */
   readonly l30DaysSuccessRate?: number;
   /** From the claim to the block. */
   readonly l30DaysMedianSettleMs?: number;
@@ -48,7 +48,7 @@ interface Payer {
   readonly days: number;
 }
 
-/** Payers that count, those that bought on most days first. */
+/** Payers that count, those with purchases on most days first. */
 export function payersOf(calls: readonly Call[], circle: Circle): readonly Payer[] {
   const days = new Map<Address, Set<number>>();
   for (const { payer, isPaid, claimedAt } of calls) {
@@ -62,7 +62,7 @@ export function payersOf(calls: readonly Call[], circle: Circle): readonly Payer
 }
 
 /**
- * What an entry is worth by what it was paid. `docs/discovery.md` has the formula.
+ * The rating of an entry by its payments. `docs/discovery.md` has the formula.
  *
  * @param calls - within {@link WINDOW_MS} of now.
  */
@@ -103,16 +103,16 @@ const timeOf = ({ includedAt, claimedAt }: Call): number => (includedAt ?? claim
 const freshness = (ageMs: number): number => 2 ** (-Math.max(0, ageMs) / HALF_LIFE_MS);
 
 /**
- * Payers that share another payee may be one person with many addresses, and so may those of whom nothing else is
- * known: of such a group each further one counts half of the one before.
+ * Payers that share another payee may be one person with many addresses, and so may payers known by nothing else. In
+ * such a group each further payer counts half of the previous one.
  */
 function worthOf(payers: readonly Payer[], witnesses: OtherPayees): number {
-  const judged = payers.slice(0, PAYERS_MAX);
-  const groupOf = grouped(judged, witnesses);
+  const scored = payers.slice(0, PAYERS_MAX);
+  const groupOf = grouped(scored, witnesses);
   const sizes = new Map<Address | undefined, number>();
   let worth = 0;
-  // Those that bought on most days come first.
-  for (const { address, days } of judged) {
+  // Payers with purchases on most days come first.
+  for (const { address, days } of scored) {
     const group = groupOf(address);
     const before = sizes.get(group) ?? 0;
     sizes.set(group, before + 1);
@@ -122,7 +122,9 @@ function worthOf(payers: readonly Payer[], witnesses: OtherPayees): number {
   return worth;
 }
 
-/** Names the group of a payer by one of its payees; `undefined` is that of payers nothing else is known of. */
+/**
+ * The group of a payer, named by one of its payees; `undefined` is the group of payers that are known by nothing else.
+ */
 function grouped(
   payers: readonly Payer[],
   witnesses: OtherPayees,

@@ -173,7 +173,7 @@ function aDirectory(more: { isAway?: boolean; view?: Partial<View> } = {}) {
   };
   const chain: AskedChain = { withView: (use) => use(view as ChainView) };
   const directory = new AssetDirectory(
-    [known, { ...unknown, asset: OTHER }, { ...unknown, chainId: 97 }],
+    { all: [known, { ...unknown, asset: OTHER }, { ...unknown, chainId: 97 }] },
     { served: () => (more.isAway === true ? undefined : chain) },
     { now: () => time.now },
     { warn: (facts: unknown) => faults.push(facts) },

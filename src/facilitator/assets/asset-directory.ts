@@ -8,11 +8,11 @@ import { readTokenFacts } from '../../protocol/evm/token/token-facts.js';
 import { newTrialSigner } from '../../protocol/evm/token/token-trials.js';
 import { type AssetReading, assetView } from './asset-view.js';
 import type { AssetView } from './dto/asset.response.js';
-import { KNOWN_ASSETS, type KnownAsset } from './known-assets.js';
+import { type KnownAsset, KnownAssets } from './known-assets.js';
 
-/** How often it is looked whether there is something to ask for. */
+/** Interval of the look for tokens that have to be read. */
 const ROUND_MS = 60_000;
-/** A proxy may get other code: what was read is read again. */
+/** An upgradable token may get other code, so its facts are read again after this time. */
 const READING_KEPT_MS = 24 * 3_600_000;
 
 /** A chain that can be asked through its best endpoint. */
@@ -21,13 +21,13 @@ export interface AskedChain {
 }
 
 interface AskedChains {
-  /** `undefined` for a chain that is not served now. */
+  /** `undefined` where the deployment does not serve the chain now. */
   served(chainId: number): AskedChain | undefined;
 }
 
 /**
- * The tokens this deployment knows, with what the chain says of them. They are asked for in the
- * background, one at a time on each chain: nothing waits for it, and until then there is what is built in.
+ * The tokens this deployment knows, with their facts on chain. A background task reads one token at a time on each
+ * chain. No request waits for it; until then the built-in facts are shown.
  */
 @Injectable()
 export class AssetDirectory implements OnModuleInit, OnModuleDestroy {
@@ -37,7 +37,7 @@ export class AssetDirectory implements OnModuleInit, OnModuleDestroy {
   #isStopped = false;
 
   constructor(
-    @Inject(KNOWN_ASSETS) private readonly assets: readonly KnownAsset[],
+    @Inject(KnownAssets) private readonly known: Pick<KnownAssets, 'all'>,
     @Inject(ChainRegistry) private readonly chains: AskedChains,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
     @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>,
@@ -54,14 +54,14 @@ export class AssetDirectory implements OnModuleInit, OnModuleDestroy {
     clearInterval(this.#timer);
   }
 
-  /** @param chainId - of one chain only. */
+  /** @param chainId - lists the tokens of this chain only. */
   list(chainId?: number): readonly AssetView[] {
-    return this.assets
+    return this.known.all
       .filter((asset) => chainId === undefined || asset.chainId === chainId)
       .map((asset) => assetView(asset, this.#readings.get(asset)));
   }
 
-  /** Asks for what is not known, or was asked for long ago. Never throws; there is one at a time. */
+  /** Reads each token that was never read, or was read long ago. Never throws. Rounds do not overlap. */
   round(): Promise<void> {
     this.#round ??= this.#readAll().finally(() => {
       this.#round = undefined;
@@ -70,12 +70,12 @@ export class AssetDirectory implements OnModuleInit, OnModuleDestroy {
   }
 
   async #readAll(): Promise<void> {
-    const chainIds = [...new Set(this.assets.map(({ chainId }) => chainId))];
+    const chainIds = [...new Set(this.known.all.map(({ chainId }) => chainId))];
     await Promise.all(chainIds.map((chainId) => this.#readChain(chainId)));
   }
 
   async #readChain(chainId: number): Promise<void> {
-    for (const known of this.assets) {
+    for (const known of this.known.all) {
       if (known.chainId !== chainId || !this.#isDue(known)) continue;
       const chain = this.chains.served(chainId);
       if (chain === undefined || this.#isStopped) return;
@@ -83,7 +83,7 @@ export class AssetDirectory implements OnModuleInit, OnModuleDestroy {
         const facts = await chain.withView((view) => read(view, known));
         this.#readings.set(known, { at: new Date(this.clock.now()), facts });
       } catch (error) {
-        // The others would not be answered either.
+        // The chain does not answer, so it would not answer for its other tokens either.
         if (error instanceof ChainUnavailableError) return;
         this.logger.warn(
           { err: error, chainId, asset: known.asset },

@@ -17,7 +17,7 @@ export interface AssetReading {
   readonly facts: TokenFacts | undefined;
 }
 
-/** @param reading - absent until the chain could be asked. */
+/** @param reading - absent until the token could be read. */
 export function assetView(
   { chainId, asset, builtIn }: KnownAsset,
   reading: AssetReading | undefined,
@@ -50,7 +50,9 @@ export function assetView(
   };
 }
 
-/** Permit2 moves any ERC-20. What the chain neither shows nor rules out is as it is reported. */
+/**
+ * Permit2 moves any ERC-20. A method that the chain neither proves nor rules out is shown as its settings report it.
+ */
 function methodsOf(
   speaks: Support,
   reported: readonly TransferMethod[] = [],
@@ -67,7 +69,7 @@ function extraOf(
   return domain && { name: domain.name, version: domain.version };
 }
 
-/** Without what is not known. */
+/** The object without its undefined fields. */
 function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };

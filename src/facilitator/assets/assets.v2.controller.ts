@@ -50,9 +50,12 @@ export class AssetsV2Controller {
         },
         RATE,
       ),
-      400: problem('Not the CAIP-2 name of an EVM chain.', {
+      400: problem('network is not the CAIP-2 name of an EVM chain.', {
         error: 'network must be a CAIP-2 name of an EVM chain.',
         code: 'invalid_query',
+        path: 'network',
+        expected: 'a CAIP-2 name of an EVM chain',
+        got: 'text of 3 characters',
       }),
     },
     'Built-in tokens and those that settings name. They are read from the chain in the background: ' +

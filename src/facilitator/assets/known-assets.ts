@@ -1,10 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import type { AdmissionLists } from '../../platform/config/admission-settings.js';
-import type { NetworkConfig } from '../../platform/config/app-config.js';
+import { AppConfig, type NetworkConfig } from '../../platform/config/app-config.js';
 import type { BuiltInToken } from '../../platform/config/built-in-networks.js';
 import type { LaneConfig } from '../../platform/config/lane-settings.js';
 
-/** A token that this deployment knows of before it has asked the chain. */
+/** A token that this deployment knows before it has read the chain. */
 export interface KnownAsset {
   readonly chainId: number;
   readonly asset: Address;
@@ -12,12 +13,19 @@ export interface KnownAsset {
 }
 
 /** Every {@link KnownAsset} of this deployment. */
-export const KNOWN_ASSETS = Symbol('KNOWN_ASSETS');
+@Injectable()
+export class KnownAssets {
+  readonly all: readonly KnownAsset[];
 
-/** Of one chain; settings may name more, and every one is asked for in the background. */
+  constructor(config: AppConfig) {
+    this.all = config.networks.flatMap((network) => knownAssetsOf(network, config));
+  }
+}
+
+/** Limit for each chain. Settings may name more tokens, and each of them is read in the background. */
 const ASSETS_MAX = 64;
 
-/** Settings that name assets, `eip155:56/0x…`. */
+/** Settings that name assets in the form `eip155:56/0x…`. */
 export interface AssetSettings {
   readonly lanes: Pick<LaneConfig, 'batchSafeAssets'>;
   readonly admission: Pick<AdmissionLists, 'assetsAllow' | 'assetsDeny' | 'minAmounts'>;

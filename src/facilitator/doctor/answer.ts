@@ -9,14 +9,14 @@ export interface SellerAnswer {
   readonly isCutOff: boolean;
 }
 
-/** What a seller answered to the requests of one check. */
+/** A seller's answer to the requests of one check. */
 export interface Observed {
-  /** Of the request that was asked for. */
+  /** The method of the request that the caller of the check named. */
   readonly method: string;
   readonly hasBody: boolean;
   readonly answer: SellerAnswer;
-  /** To the same request without its body; absent where it had none. */
+  /** The answer to the same request without its body; absent where the request had no body. */
   readonly bare: SellerAnswer | undefined;
-  /** To the question of a browser whether its script may pay; absent where it could not be asked. */
+  /** The answer to the preflight request of a browser; absent where none could be sent. */
   readonly preflight: SellerAnswer | undefined;
 }

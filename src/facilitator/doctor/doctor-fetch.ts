@@ -5,12 +5,12 @@ import { RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 
-/** Of an answer; the terms of a payment take a few KiB. */
+/** Limit for an answer; the terms of a payment take a few KiB. */
 const ANSWER_MAX_BYTES = 262_144;
 /** More than clients take, so that a report can name terms that are too long for them. */
 const HEADERS_MAX_BYTES = 65_536;
 
-/** What sellers are asked by. */
+/** The HTTP client for sellers' servers. */
 @Injectable()
 export class DoctorFetch extends SafeFetch implements OnModuleDestroy {
   constructor({ doctor }: AppConfig) {
@@ -27,7 +27,7 @@ export class DoctorFetch extends SafeFetch implements OnModuleDestroy {
   }
 }
 
-/** What checks are counted by. */
+/** Guards the rate limit of checks. */
 @Injectable()
 export class DoctorLimiter extends RateLimiter {
   constructor(@Inject(LEDGER_REDIS) redis: SharedRedis) {

@@ -1,19 +1,12 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import { AppConfig } from '../../platform/config/app-config.js';
-import { sendPage } from '../../platform/http/page.js';
+import { Controller, Get, UseInterceptors } from '@nestjs/common';
+import { type PageContent, PageInterceptor } from '../../platform/http/page.js';
 
-/** The check of sellers, for people. The page holds nothing; what it shows it asks for. */
+/** The page that checks a seller. It holds no data and calls the API for what it shows. */
 @Controller('doctor')
+@UseInterceptors(PageInterceptor)
 export class DoctorPageController {
-  constructor(private readonly config: AppConfig) {}
-
   @Get()
-  page(@Req() request: Request, @Res() response: Response): void {
-    sendPage(response, request, {
-      config: this.config,
-      title: 'Check a seller',
-      script: 'doctor.js',
-    });
+  page(): PageContent {
+    return { title: 'Check a seller', script: 'doctor.js' };
   }
 }

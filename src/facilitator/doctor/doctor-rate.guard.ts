@@ -1,20 +1,15 @@
-import {
-  type CanActivate,
-  type ExecutionContext,
-  HttpException,
-  HttpStatus,
-  Injectable,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, HttpStatus, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { callerOf } from '../../platform/http/access.js';
+import { HttpRefusal, setHeaders } from '../../platform/http/answer.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { limitHeaders } from '../../platform/rate-limit/rate-limiter.js';
 import { DoctorLimiter } from './doctor-fetch.js';
 
 const MINUTE_SECONDS = 60;
 
-/** Every check is counted, also where no other limit is set: it makes this service ask others. */
+/** Counts every check, also where no other limit is set, because a check makes this service send requests to others. */
 @Injectable()
 export class DoctorRateGuard implements CanActivate {
   constructor(
@@ -24,21 +19,19 @@ export class DoctorRateGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
-    const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
+    const request = http.getRequest<Request>();
     const { checksPerMinute = 1 } = this.config.doctor ?? {};
     const key = callerOf(request);
     const caller = key === undefined ? `ip:${addressGroup(request.ip)}` : `key:${key}`;
     const rate = { requests: checksPerMinute, seconds: MINUTE_SECONDS, burst: checksPerMinute };
     const verdict = await this.limiter.take(caller, rate);
-    for (const [name, value] of Object.entries(limitHeaders(verdict))) {
-      response.setHeader(name, value);
-    }
-    if (!verdict.isAllowed) throw tooMany(response, verdict.retryAfterSeconds);
+    setHeaders(http.getResponse<Response>(), limitHeaders(verdict));
+    if (!verdict.isAllowed) throw tooMany(verdict.retryAfterSeconds);
     return true;
   }
 }
 
-export function tooMany(response: Response, seconds: number): HttpException {
-  response.setHeader('Retry-After', seconds);
-  return new HttpException('Too many requests.', HttpStatus.TOO_MANY_REQUESTS);
+export function tooMany(seconds: number): HttpRefusal {
+  const headers = { 'Retry-After': seconds };
+  return new HttpRefusal('Too many requests.', HttpStatus.TOO_MANY_REQUESTS, headers);
 }

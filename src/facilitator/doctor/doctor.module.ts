@@ -6,7 +6,7 @@ import { DoctorV2Controller } from './doctor.v2.controller.js';
 import { DoctorFetch, DoctorLimiter } from './doctor-fetch.js';
 import { DoctorPageController } from './doctor-page.controller.js';
 
-/** Only there where it is turned on. */
+/** Present only where the check is turned on. */
 @Module({
   imports: [ChainModule, VerificationModule],
   controllers: [DoctorV2Controller, DoctorPageController],

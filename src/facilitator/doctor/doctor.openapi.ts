@@ -52,15 +52,17 @@ export const DescribesCheck = (): MethodDecorator =>
       400: problem('The URL, the method or the body is missing or wrong.', {
         error: 'body must be absent with GET and HEAD.',
         code: 'invalid_request',
+        path: 'body',
+        expected: 'nothing, with GET and HEAD',
+        got: 'an object',
       }),
       401: NO_KEY,
       403: problem('The API key lacks the scope.', {
         error: 'This API key does not have the scope `verify`.',
-        reason: 'forbidden',
       }),
       ...BODY_REFUSALS,
       429: problem(
-        'Too many checks: by this caller, or at once.',
+        'This caller asks for too many checks, or too many checks run at once.',
         { error: 'Too many requests.' },
         ['Retry-After'],
       ),

@@ -36,7 +36,7 @@ import { about, shown } from './finding.js';
 import { readOfferFacts } from './offer-facts.js';
 import { readTerms, type Terms } from './terms.js';
 
-/** The request that is made of a seller. */
+/** The request that the check sends to the seller. */
 export interface Examined {
   readonly url: string;
   readonly method: FetchMethod;
@@ -52,15 +52,15 @@ interface Chains {
   served(chainId: number): Pick<EvmChain, 'withView'> | undefined;
 }
 
-/** Checks at once, and waiting for their turn. */
+/** Checks that run at once, and checks that may wait. */
 const AT_ONCE = 2;
 const WAITING_MAX = 4;
-/** All requests to one seller together. */
+/** Time for all requests to one seller together. */
 const FETCH_MS = 12_000;
-/** Everything that is asked of chains for one report. */
+/** Time for all chain calls of one report. */
 const CHAIN_MS = 15_000;
 const FINDINGS_MAX = 60;
-/** An origin that belongs to no page: a browser would name the page that buys there. */
+/** An origin that belongs to no page. A browser would send the origin of the page that buys. */
 const ORIGIN = 'https://buyer.invalid';
 
 /** Checks a seller with the requests of a buyer, and says what keeps buyers from paying. It pays nothing. */
@@ -114,7 +114,7 @@ export class Doctor {
         'access-control-request-method': method,
         'access-control-request-headers': 'payment-signature',
       };
-      // One that cannot be had says nothing about the others.
+      // A missing preflight answer says nothing about the other answers.
       const preflight = isForBrowsers
         ? await ask({ method: 'OPTIONS', headers: { ...headers, ...asked } }).catch(() => undefined)
         : undefined;
@@ -131,7 +131,7 @@ export class Doctor {
     const until = performance.now() + CHAIN_MS;
     const checkedOffers: CheckedOffer[] = [];
     const found: DoctorFinding[] = [];
-    // One after the other: a report must not be a burst of calls.
+    // One after the other, so that a report is not a burst of calls.
     for (const offer of offers) {
       const left = until - performance.now();
       const looked = await withTimeout(left, this.#checkOffer(offer));
@@ -146,7 +146,7 @@ export class Doctor {
       this.config.history?.catalogue === undefined
         ? []
         : listingFindings(terms, listingRulesOf(this.config));
-    // What keeps buyers from paying is worse than what keeps them from finding.
+    // An error that stops buyers from paying is worse than one that hides the listing.
     all.push(...listing.filter(({ path }) => all.every((one) => one.path !== path)));
     const tokens = new Map(checkedOffers.map(({ offer, facts }) => [offer, facts.token] as const));
     return { offers: offers.map((offer) => summaryOf(offer, tokens.get(offer))), findings: all };
@@ -162,7 +162,7 @@ export class Doctor {
       const facts = await chain?.withView((view) => readOfferFacts(view, offer, signer));
       if (facts === undefined) return undefined;
       const findings = offerFindings(offer, facts);
-      // An offer with a known error would be refused for that.
+      // An offer with a known error would be refused for that error only.
       if (findings.some(({ severity }) => severity === 'error')) return { facts, findings };
       const { contracts } = facts;
       const now = Math.floor(Date.now() / 1000);
@@ -189,7 +189,7 @@ function unreachable(url: string, error: FetchError): DoctorFinding {
   return about(isRefused ? 'url_refused' : 'seller_unreachable', 'error', {
     path: 'url',
     expected: isRefused ? 'a public address, over http or https' : 'an answer within 12 seconds',
-    // A seller that does not answer gave nothing; a refused address is what came.
+    // A seller that did not answer has nothing to show; for a refused address the URL is shown.
     got: isRefused ? url : undefined,
     fix: error.message,
   });

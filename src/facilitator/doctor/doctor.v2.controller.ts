@@ -1,9 +1,9 @@
-import { Body, Controller, HttpCode, Post, Res, UseFilters, UseGuards } from '@nestjs/common';
-import type { Response } from 'express';
+import { Body, Controller, HttpCode, Post, UseFilters, UseGuards } from '@nestjs/common';
 import { TooBusyError } from '../../platform/concurrency/semaphore.js';
 import { RequireScope } from '../../platform/http/access.js';
-import { CodedError } from '../../platform/http/coded-error.js';
+import { invalidRequest } from '../../platform/http/coded-error.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
+import { placeOf } from '../../protocol/diagnosis/place.js';
 import { Doctor, type Examined } from './doctor.js';
 import { DescribesCheck } from './doctor.openapi.js';
 import { DoctorRateGuard, tooMany } from './doctor-rate.guard.js';
@@ -12,7 +12,7 @@ import { BODY_MAX_CHARACTERS, DoctorRequestDto } from './dto/doctor-request.dto.
 
 const CROWD_RETRY_SECONDS = 10;
 
-/** The check of sellers, for programs. A key that may verify may use it. */
+/** The API of the seller check. An API key with the scope `verify` may use it. */
 @Controller('v2/doctor')
 @RequireScope('verify')
 @UseGuards(DoctorRateGuard)
@@ -23,15 +23,12 @@ export class DoctorV2Controller {
   @Post()
   @HttpCode(200)
   @DescribesCheck()
-  async examine(
-    @Body() asked: DoctorRequestDto,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<DoctorReport> {
+  async examine(@Body() asked: DoctorRequestDto): Promise<DoctorReport> {
     try {
       return await this.doctor.examine(examinedOf(asked));
     } catch (error) {
       if (!(error instanceof TooBusyError)) throw error;
-      throw tooMany(response, CROWD_RETRY_SECONDS);
+      throw tooMany(CROWD_RETRY_SECONDS);
     }
   }
 }
@@ -39,12 +36,12 @@ export class DoctorV2Controller {
 function examinedOf({ url, method, body: given }: DoctorRequestDto): Examined {
   const body = given === undefined || typeof given === 'string' ? given : JSON.stringify(given);
   if (body !== undefined && (method === 'GET' || method === 'HEAD')) {
-    throw invalid('body must be absent with GET and HEAD.');
+    const place = placeOf('body', 'nothing, with GET and HEAD', given);
+    throw invalidRequest('body must be absent with GET and HEAD.', place);
   }
   if (body !== undefined && body.length > BODY_MAX_CHARACTERS) {
-    throw invalid(`body must be at most ${BODY_MAX_CHARACTERS} characters.`);
+    const expected = `at most ${BODY_MAX_CHARACTERS} characters`;
+    throw invalidRequest(`body must be ${expected}.`, placeOf('body', expected, body));
   }
   return { url, method, body };
 }
-
-const invalid = (message: string): CodedError => new CodedError(400, 'invalid_request', message);

@@ -10,24 +10,23 @@ import type { DoctorFinding } from './dto/doctor-report.response.js';
 import { about } from './finding.js';
 import { trialPayment } from './trial-payment.js';
 
-/** Judges a payment without settling it: why it would not be settled, or `undefined`. */
+/** Verifies a payment without settling it. @returns the reason for a refusal, or `undefined`. */
 type Verify = (payment: Payment) => Promise<Reason | undefined>;
 
-/** What a payer with nothing is refused for: everything else was in order. */
+/** Reasons for which a payer without money is refused after all other checks have passed. */
 const LACKS_MONEY: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_exact_evm_insufficient_balance',
   'permit2_insufficient_balance',
   'permit2_allowance_required',
 ]);
-/** Say nothing of the offer. */
+/** Reasons that say nothing about the offer. */
 const NOT_NOW: ReadonlySet<Reason> = new Set<Reason>([
   'network_unavailable',
   'unexpected_verify_error',
 ]);
 
 /**
- * Lets a payment of a key that owns nothing be verified: it has to be refused for lack of money, and for
- * nothing else.
+ * Verifies a payment of a key that owns nothing. A good offer is refused for lack of money, and for nothing else.
  *
  * @param now - Unix seconds.
  */

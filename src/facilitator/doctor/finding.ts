@@ -7,8 +7,8 @@ import {
 const SHOWN_VALUES_MAX = 20;
 
 /**
- * A seller's value as a report may show it: JSON, in printable characters of ASCII, no longer than a line.
- * It stays untrusted data for every page that shows it.
+ * A seller's value as a report may show it: JSON in printable ASCII, cut to one line. The value stays untrusted for
+ * every page that shows it.
  */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
@@ -21,7 +21,7 @@ export function shown(value: unknown): string {
     : `${printable.slice(0, SHOWN_MAX_CHARACTERS - 3)}...`;
 }
 
-/** Lists and objects may be deep: they are named, not written out. */
+/** Lists and objects may be deep, so they are described and not written out. */
 function plain(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value !== 'object' || value === null) return String(value);

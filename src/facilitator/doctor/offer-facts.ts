@@ -18,13 +18,13 @@ export type FactsView = Pick<
   'chainId' | 'schemeContracts' | 'isContract' | 'code' | 'call' | 'callFrom'
 >;
 
-/** The code of an account with a key that lends itself that of a contract (EIP-7702). */
+/** The code of an account with a key and delegated code (EIP-7702). */
 const DELEGATED = /^0xef0100[0-9a-f]{40}$/i;
 const NO_DIGEST: Hex = `0x${'11'.repeat(32)}`;
 const NO_SIGNATURE: Hex = `0x${'22'.repeat(64)}1b`;
 const TRANSFER_GAS = 300_000n;
 
-/** Asks the chain about token and payee of an offer. @throws ChainUnavailableError */
+/** Reads the token and the payee of an offer from the chain. @throws ChainUnavailableError */
 export async function readOfferFacts(
   view: FactsView,
   offer: Offer,
@@ -46,7 +46,7 @@ function namedDomain({ extra }: Offer): readonly DomainName[] {
   return typeof name === 'string' && typeof version === 'string' ? [{ name, version }] : [];
 }
 
-/** A wallet that is a contract answers for signatures; what answers like for any unknown function does not. */
+/** A contract wallet verifies signatures. A contract that answers an unknown function in the same way is no wallet. */
 async function payeeKind(view: FactsView, payTo: Address): Promise<PayeeKind> {
   const code = await view.code(payTo);
   if (code === '0x' || DELEGATED.test(code)) return 'account';
@@ -63,7 +63,7 @@ function isAlike(one: CallOutcome, other: CallOutcome): boolean {
   return one.status === other.status && one.data !== undefined && one.data === other.data;
 }
 
-/** Whether nothing can be sent to the payee, though the same transfer to another account succeeds. */
+/** Whether the token refuses a transfer to the payee, while the same transfer to another account succeeds. */
 async function isRefused(
   view: FactsView,
   { asset, payTo }: Offer,

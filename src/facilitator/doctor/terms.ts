@@ -5,10 +5,10 @@ import type { SellerAnswer } from './answer.js';
 import type { DoctorFinding } from './dto/doctor-report.response.js';
 import { about } from './finding.js';
 
-/** What a 402 demands, in the form of one protocol version. */
+/** The payment requirements of a 402 answer, in the form of one protocol version. */
 export interface Terms {
   readonly version: 1 | 2;
-  /** Where it stands: findings name their places from there. */
+  /** The place of the terms; findings name their paths from there. */
   readonly place: 'header' | 'body';
   readonly sent: JsonObject;
 }
@@ -20,11 +20,11 @@ interface ReadTerms {
 
 const HEADER = 'payment-required';
 const HEADER_PATH = 'header.PAYMENT-REQUIRED';
-/** The alphabet stock clients take; they refuse the one for URLs. */
+/** The base64 alphabet that stock clients accept; they refuse the URL-safe one. */
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-/** What common proxies pass on, all headers together. */
+/** The most that common proxies pass on, for all headers together. */
 const HEADER_CAREFUL_CHARACTERS = 6000;
-/** What Node's own client takes, all headers together. */
+/** The most that Node's own client accepts, for all headers together. */
 const HEADERS_OF_CLIENTS = 16_384;
 const ENCODE = 'Encode once: JSON, then base64 of its UTF-8 bytes (RFC 4648, section 4).';
 
@@ -97,7 +97,7 @@ function termsOfBody(sent: JsonObject | undefined, hasHeader: boolean): ReadTerm
   }
   const version = sent['x402Version'];
   if (version === 1) return { terms: [{ version, place: 'body', sent }], findings: [] };
-  // Clients ignore a body that repeats the header.
+  // Clients ignore a body if the header is present.
   if (hasHeader) return { terms: [], findings: [] };
   if (version !== 2) {
     const found = about('version_unknown', 'error', {
@@ -110,7 +110,7 @@ function termsOfBody(sent: JsonObject | undefined, hasHeader: boolean): ReadTerm
   }
   const found = about('v2_in_body_only', 'error', {
     path: HEADER_PATH,
-    expected: 'the terms of version 2: its clients read the header alone',
+    expected: 'the terms of version 2: clients of version 2 read only the header',
     got: undefined,
     fix: `Send the same JSON in the header PAYMENT-REQUIRED. ${ENCODE}`,
   });

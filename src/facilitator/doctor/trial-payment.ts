@@ -10,12 +10,12 @@ import type { PaymentEnvelope } from '../../protocol/payment/parse-payment.js';
 import { type JsonObject, readAddress } from '../../protocol/payment/wire-values.js';
 import type { Offer } from './checks/offer.js';
 
-/** Seconds; what is longer changes nothing for a trial. */
+/** Seconds. A longer validity changes nothing for a trial. */
 const VALID_MOST = 3600;
 
 /**
- * What a stock buyer would send for an offer, signed by a key that owns nothing: it can be verified, and
- * never be settled.
+ * The payment that a stock buyer would send for an offer, signed by a key that owns nothing. It can be verified, but
+ * never settled.
  *
  * @param now - Unix seconds.
  */

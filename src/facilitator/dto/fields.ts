@@ -15,8 +15,8 @@ import {
 } from '../../protocol/payment/wire-values.js';
 
 /**
- * Fields of a request for OpenAPI and for explaining refusals. Each judges a value by the reader of
- * the protocol's parser, and its message says what a good value is.
+ * Fields of a request, for OpenAPI and for explanations of refusals. Each field checks its value with the reader of the
+ * protocol's parser, and its message describes a good value.
  */
 
 /** The correction of a wrong field; `undefined` where the body does not show it. */
@@ -36,7 +36,7 @@ export function partTypeOf(dto: object, field: string): PartType | undefined {
 type Validate = (value: unknown, of: JsonObject) => boolean;
 
 /**
- * @param schema - of a value that is recommended; the parser takes more than that.
+ * @param schema - of a recommended value; the parser accepts more than that.
  * @param expected - a good value, in words.
  */
 export function Field(
@@ -72,7 +72,7 @@ export function PartOf(types: readonly Type<object>[], choose: PartType): Proper
   return applyDecorators(ApiProperty({ type: Object, anyOf }), Nested(choose));
 }
 
-/** A part that counts as absent where it is no object. */
+/** An optional part that counts as absent if it is not an object. */
 export function OptionalPart(type: Type<object>): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ type, required: false }),
@@ -100,19 +100,19 @@ export function IntegerField(schema: ApiPropertyOptions = ATOMIC_UNITS_SCHEMA): 
   return Field(schema, expected, (value) => readInteger(value) !== undefined);
 }
 
-/** A whole number that a JSON number is not good enough for. */
+/** A whole number as text, because a JSON number would lose digits. */
 export function IntegerTextField(
   schema: ApiPropertyOptions = ATOMIC_UNITS_SCHEMA,
 ): PropertyDecorator {
   return applyDecorators(IntegerField(schema), Field(schema, 'text', isText));
 }
 
-/** Whether its bytes can be read is asked where it is verified. */
+/** Verification, not this field, decides whether the bytes are a signature. */
 export function SignatureField(): PropertyDecorator {
   return Field(SIGNATURE_SCHEMA, 'the signature as hexadecimal text', isText);
 }
 
-/** A value that is no text passes: the check that needs the text refuses it. */
+/** A value that is not text passes here; the check that needs the text refuses it. */
 export function ShortTextField(most: number, description?: string): PropertyDecorator {
   return Field(
     {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { bodyUpto } from '../../../test/builders/facilitator/refusal.js';
+import { bodyOf as channelBodyOf } from '../../../test/builders/protocol/schemes/batch-settlement/channel.js';
 import {
   anEip3009Payment,
   aPermit2Payment,
@@ -24,6 +25,42 @@ const DECODE = 'Decode the payment header first: base64, then JSON, once each.';
 const ONE = 'Send the one entry of accepts that was paid for.';
 const REQUIREMENTS = 'paymentRequirements';
 const PAYLOAD = 'paymentPayload';
+
+/** Of a payload that lacks what tells its type: no field of it is malformed. */
+const OTHER_TYPE = 'invalid_batch_settlement_evm_payload_type';
+
+/** Bodies of `batch-settlement` that are settled: of each type, and a deposit by each method. */
+async function channelBodies(): Promise<readonly JsonObject[]> {
+  const deposits = await Promise.all([
+    channelBodyOf('eip3009'),
+    channelBodyOf('permit2'),
+    channelBodyOf('permit2', { extra: { assetTransferMethod: 'permit2' } }),
+  ]);
+  const { payload, requirements } = await channelBodyOf('refund');
+  const sent = payload['payload'] as JsonObject;
+  const { channelConfig: channel, voucher } = sent as Record<string, JsonObject>;
+  const row = {
+    voucher: { channel, maxClaimableAmount: '400' },
+    signature: voucher?.['signature'],
+    totalClaimed: '300',
+  };
+  const { receiver, token } = channel ?? {};
+  const asked: readonly JsonObject[] = [
+    { type: 'claim', claims: [row, row], claimAuthorizerSignature: '0x12' },
+    { type: 'settle', receiver, token },
+    { ...sent, amount: '10', refundNonce: '3', claims: [row] },
+  ];
+  return [
+    ...deposits.map((body) => ({
+      paymentPayload: body.payload,
+      paymentRequirements: body.requirements,
+    })),
+    ...asked.map((inner) => ({
+      paymentPayload: { ...payload, payload: inner },
+      paymentRequirements: requirements,
+    })),
+  ];
+}
 
 /** A body with some fields of one of its parts changed. */
 const changed = (body: JsonObject, part: string, changes: JsonObject): JsonObject => ({
@@ -128,7 +165,7 @@ describe('what is wrong with the requirements', () => {
     [
       V2,
       { amount: undefined, maxAmountRequired: '1000' },
-      { path: 'amount', expected: UNITS, got: undefined, fix: 'Version 2 names it amount.' },
+      { path: 'amount', expected: UNITS, got: undefined, fix: 'In version 2 the field is amount.' },
     ],
     [
       V1,
@@ -137,7 +174,7 @@ describe('what is wrong with the requirements', () => {
         path: 'maxAmountRequired',
         expected: UNITS,
         got: undefined,
-        fix: 'Version 1 names it maxAmountRequired.',
+        fix: 'In version 1 the field is maxAmountRequired.',
       },
     ],
     [
@@ -267,7 +304,6 @@ describe('what is wrong with a payload of upto', () => {
 
 describe('the classes and the parser', () => {
   type Names = readonly string[];
-  const bodies = [V1, V2, PERMIT2, UPTO];
   const address = `0x${'Ab'.repeat(20)}`;
   const values: readonly unknown[] = [
     undefined,
@@ -333,11 +369,12 @@ describe('the classes and the parser', () => {
     else at[last] = structuredClone(value);
   }
 
-  it('agree on 10,000 bodies: what is malformed, and where', () => {
+  /** The bodies on which the two differ, and how often each reason was seen. */
+  function differencesOn(bodies: readonly JsonObject[], times: number) {
     const random = new SeededRandom(402);
     const seen = new Map<string, number>();
     const differing: unknown[] = [];
-    for (let times = 0; times < 10_000; times += 1) {
+    for (let time = 0; time < times; time += 1) {
       // No two places of it may be one object.
       const body = JSON.parse(JSON.stringify(random.pick(bodies))) as JsonObject;
       const mutated: string[] = [];
@@ -356,14 +393,32 @@ describe('the classes and the parser', () => {
         (one) =>
           path === one ||
           path?.startsWith(`${one}.`) === true ||
-          /(scheme|x402Version|payload|permit2Authorization)$/.test(one),
+          // Rows of a claim are judged as a whole.
+          (path?.endsWith('.claims') === true && one.startsWith(path)) ||
+          /(scheme|x402Version|payload|permit2Authorization|type|assetTransferMethod)$/.test(one),
       );
-      const agree = reason === undefined ? found.length === 0 : path !== undefined && isThere;
+      const agree =
+        reason === undefined
+          ? found.length === 0
+          : reason === OTHER_TYPE || (path !== undefined && isThere);
       if (!agree) differing.push({ mutated, reason, found });
     }
+    return { differing, seen };
+  }
+
+  it('agree on 10,000 bodies: what is malformed, and where', () => {
+    const { differing, seen } = differencesOn([V1, V2, PERMIT2, UPTO], 10_000);
     expect(differing).toEqual([]);
     expect([...seen.keys()].sort()).toEqual([...Object.keys(places), 'none'].sort());
     for (const count of seen.values()) expect(count).toBeGreaterThan(100);
+  });
+
+  it('agree on 3,000 bodies about channels', async () => {
+    const { differing, seen } = differencesOn(await channelBodies(), 3000);
+    expect(differing).toEqual([]);
+    for (const reason of ['none', 'invalid_payload', OTHER_TYPE]) {
+      expect(seen.get(reason)).toBeGreaterThan(100);
+    }
   });
 
   it('look at no more of a body of junk than they name', () => {

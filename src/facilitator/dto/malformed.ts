@@ -6,7 +6,7 @@ import type { Reason } from '../../protocol/reasons.js';
 import { type Fix, partTypeOf } from './fields.js';
 import { requestTypeOf } from './payment-request.dto.js';
 
-/** Where the parser looks when it refuses for one of these reasons. */
+/** The field that the parser reads when it refuses for one of these reasons. */
 const PLACES: Readonly<Partial<Record<Reason, string>>> = {
   unsupported_scheme: 'paymentRequirements.scheme',
   invalid_payment_requirements: 'paymentRequirements.',
@@ -16,7 +16,7 @@ const PLACES: Readonly<Partial<Record<Reason, string>>> = {
 
 const REQUEST = ['paymentPayload', 'paymentRequirements'];
 
-/** The error for which a body is no request at all. */
+/** The error of a body that is not a request at all. */
 export function envelopeFinding(body: unknown): Finding | undefined {
   if (!isJsonObject(body)) {
     const expected = 'a JSON object with the objects paymentPayload and paymentRequirements';
@@ -34,8 +34,8 @@ export function malformedFinding(reason: Reason, body: JsonObject): Finding | un
 }
 
 /**
- * Every malformed field, in the order of the classes. The classes bound the work: fields they do not name,
- * lists and what lies deeper are never looked at.
+ * Every malformed field, in the order of the classes. The classes bound the work: unknown fields, lists and deeper
+ * values are never read.
  */
 export function malformedFields(body: JsonObject): readonly Finding[] {
   const request = instanceOf(requestTypeOf(body), body, body);
@@ -45,7 +45,7 @@ export function malformedFields(body: JsonObject): readonly Finding[] {
 
 function instanceOf(type: Type<object>, sent: JsonObject, body: JsonObject): object {
   const dto = new type() as Record<string, unknown>;
-  // A class field is there before it has a value.
+  // A declared class field exists before it has a value.
   for (const name of Object.keys(dto)) {
     const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
     const part = partTypeOf(dto, name);

@@ -6,9 +6,10 @@ import {
   UNIX_SECONDS_SCHEMA,
 } from '../../protocol/payment/wire-schemas.js';
 import { type JsonObject, readOptionalObject } from '../../protocol/payment/wire-values.js';
+import { channelPayloadOf } from './channel-payload.dto.js';
 import { AddressField, IntegerField, IntegerTextField, Part, SignatureField } from './fields.js';
 
-/** The payloads that buyers sign, by scheme and transfer method (x402 specification, schemes `exact` and `upto` on EVM). */
+/** The payloads that buyers sign, by scheme and transfer method (x402 specification, schemes `exact`, `upto` and `batch-settlement` on EVM). */
 
 /**
  * EIP-3009 `TransferWithAuthorization`. Addresses and nonce that no wallet can have signed are refused for
@@ -114,7 +115,7 @@ class UptoWitnessDto {
   readonly validAfter!: string;
 }
 
-/** The same of a maximum. Numbers have to be text, as in the reference implementation. */
+/** The same for a maximum. Numbers have to be text, as in the reference implementation. */
 @ApiSchema({ name: 'UptoAuthorization' })
 class UptoAuthorizationDto {
   @AddressField()
@@ -145,7 +146,7 @@ export class UptoPayloadDto {
   readonly permit2Authorization!: UptoAuthorizationDto;
 }
 
-/** Of a scheme that has no class here. */
+/** The payload of a scheme that is not served. */
 @ApiSchema({ name: 'OtherPayload' })
 class OtherPayloadDto {}
 
@@ -154,12 +155,14 @@ export function payloadOfV2({ paymentRequirements, paymentPayload }: JsonObject)
   const inner = readOptionalObject(readOptionalObject(paymentPayload)?.['payload']);
   switch (readOptionalObject(paymentRequirements)?.['scheme']) {
     case 'exact':
-      // The shape chooses the method, never `extra.assetTransferMethod`.
+      // The shape of the payload decides the method, never `extra.assetTransferMethod`.
       return inner !== undefined && Object.hasOwn(inner, 'permit2Authorization')
         ? Permit2PayloadDto
         : Eip3009PayloadDto;
     case 'upto':
       return UptoPayloadDto;
+    case 'batch-settlement':
+      return channelPayloadOf(inner ?? {});
     default:
       return OtherPayloadDto;
   }

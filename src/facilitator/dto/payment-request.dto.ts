@@ -1,5 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, type ApiPropertyOptions, ApiSchema } from '@nestjs/swagger';
+import { withExamples } from '../../platform/http/openapi.js';
 import { chainIdOf, chainIdOfV1Name } from '../../protocol/payment/network.js';
 import {
   ATOMIC_UNITS_SCHEMA,
@@ -15,6 +16,8 @@ import {
   TOKEN_VERSION_MAX,
 } from '../../protocol/payment/wire-values.js';
 import { allSchemes, schemeNamed } from '../../protocol/schemes/registry.js';
+import { REQUEST_UPTO, REQUEST_V1, REQUEST_V2 } from '../openapi/examples.js';
+import { CHANNEL_PAYLOADS } from './channel-payload.dto.js';
 import {
   ADDRESS,
   AddressField,
@@ -45,7 +48,7 @@ function VersionField(version: Version): PropertyDecorator {
   return Field(schema, String(version), (value) => value === version);
 }
 
-/** Around the payload it may be absent. */
+/** Outside the payload the version may be absent. */
 function OuterVersionField(version: Version): PropertyDecorator {
   const schema = { type: 'integer', enum: [version], required: false } as const;
   const isGood = (value: unknown): boolean => value === undefined || value === version;
@@ -81,7 +84,7 @@ function NetworkField(version: Version): PropertyDecorator {
   );
 }
 
-/** Its scheme says what an amount is. */
+/** The scheme defines the form of an amount. */
 function AmountField(version: Version, otherName: string): PropertyDecorator {
   const isGood = (value: unknown, { scheme: name }: JsonObject): boolean => {
     const scheme = isText(name) ? schemeNamed(name, version) : undefined;
@@ -91,7 +94,7 @@ function AmountField(version: Version, otherName: string): PropertyDecorator {
   const fix: Fix = ({ paymentRequirements }) => {
     const sent = readOptionalObject(paymentRequirements);
     return sent !== undefined && otherName in sent
-      ? `Version ${version} names it ${version === 1 ? 'maxAmountRequired' : 'amount'}.`
+      ? `In version ${version} the field is ${version === 1 ? 'maxAmountRequired' : 'amount'}.`
       : undefined;
   };
   const expected = 'atomic units: a whole number as decimal text';
@@ -170,10 +173,17 @@ class V1RequirementsDto {
   readonly mimeType?: string;
 }
 
+const PAYLOADS = [
+  Eip3009PayloadDto,
+  Permit2PayloadDto,
+  UptoPayloadDto,
+  ...CHANNEL_PAYLOADS,
+] as const;
+
 const REPEATS: Fix = () => 'Version 2 repeats the accepted requirements in the payment.';
 
 @ApiSchema({ name: 'PaymentV2' })
-@ApiExtraModels(Eip3009PayloadDto, Permit2PayloadDto, UptoPayloadDto)
+@ApiExtraModels(...PAYLOADS)
 class V2PaymentPayloadDto {
   @VersionField(2)
   readonly x402Version!: 2;
@@ -182,8 +192,8 @@ class V2PaymentPayloadDto {
   @Field({ type: V2RequirementsDto }, 'an object', isJsonObject, REPEATS)
   readonly accepted!: V2RequirementsDto;
 
-  @PartOf([Eip3009PayloadDto, Permit2PayloadDto, UptoPayloadDto], payloadOfV2)
-  readonly payload!: Eip3009PayloadDto | Permit2PayloadDto | UptoPayloadDto;
+  @PartOf(PAYLOADS, payloadOfV2)
+  readonly payload!: InstanceType<(typeof PAYLOADS)[number]>;
 
   @ApiProperty(ANYTHING)
   readonly resource?: object;
@@ -217,7 +227,7 @@ const chooseOne: Fix = (body) =>
     ? 'Send the one entry of accepts that was paid for.'
     : decode(body);
 
-@ApiSchema({ name: 'RequestV2' })
+@ApiSchema({ name: 'RequestV2', ...withExamples(REQUEST_V2, REQUEST_UPTO) })
 export class V2PaymentRequestDto {
   @Part(V2PaymentPayloadDto, decode)
   readonly paymentPayload!: V2PaymentPayloadDto;
@@ -229,7 +239,7 @@ export class V2PaymentRequestDto {
   readonly x402Version?: 2;
 }
 
-@ApiSchema({ name: 'RequestV1' })
+@ApiSchema({ name: 'RequestV1', ...withExamples(REQUEST_V1) })
 export class V1PaymentRequestDto {
   @Part(V1PaymentPayloadDto, decode)
   readonly paymentPayload!: V1PaymentPayloadDto;

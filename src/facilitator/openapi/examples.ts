@@ -125,7 +125,7 @@ export const ACCEPTED: JsonObject = {
   extra: { settlementId: ID },
 };
 
-/** A refusal of what was not looked into: no payer, no network. */
+/** A refusal before any check: no payer, no network. */
 export function settleRefusal(reason: Reason, message?: string): JsonObject {
   return {
     success: false,
@@ -143,15 +143,7 @@ export const KEY_CONFLICT: JsonObject = {
   payer: PAYER,
 };
 
-export const SUPPORTED_V1: JsonObject = {
-  kinds: [{ x402Version: 1, scheme: 'exact', network: 'bsc-testnet' }],
-  extensions: ['eip2612GasSponsoring'],
-  signers: { 'eip155:*': [SIGNER] },
-};
-
 export const SUPPORTED: JsonObject = {
-  ...SUPPORTED_V1,
-  extensions: ['eip2612GasSponsoring', 'payment-identifier'],
   kinds: [
     { x402Version: 2, scheme: 'exact', network: NETWORK },
     {
@@ -160,7 +152,10 @@ export const SUPPORTED: JsonObject = {
       network: NETWORK,
       extra: { facilitatorAddress: SIGNER },
     },
+    { x402Version: 1, scheme: 'exact', network: 'bsc-testnet' },
   ],
+  extensions: ['eip2612GasSponsoring', 'payment-identifier'],
+  signers: { 'eip155:*': [SIGNER] },
 };
 
 export const SETTLEMENT: JsonObject = {

@@ -50,6 +50,9 @@ export const DescribesSettlement = (): MethodDecorator =>
       400: jsonAnswer('A wait that is no number of seconds, or too long.', 'Problem', {
         error: `wait must be a number of seconds, 0 to ${WAIT_SECONDS_MAX}.`,
         code: 'invalid_query',
+        path: 'wait',
+        expected: `a number of seconds, 0 to ${WAIT_SECONDS_MAX}`,
+        got: '60',
       }),
       404: jsonAnswer('Not known.', 'Problem', NOT_KNOWN),
       429: TOO_MANY,
@@ -64,7 +67,7 @@ export const DescribesSettlements = (): MethodDecorator =>
       operationId: 'findSettlements',
       tags: ['Look-ups'],
       summary:
-        'Settlements of a transaction or a payment identifier, the one of an authorization, or a seller’s list',
+        'Settlements of a transaction or a payment identifier, the settlement of an authorization, or the list of a seller',
       description:
         'Either `transaction`, or `network`, `asset`, `payer` and `nonce`: for what neither the ledger nor the ' +
         'archive knows the chain is asked. Or `paymentId`, with the API key of the seller, or else `payTo` and `payer`. ' +
@@ -76,12 +79,16 @@ export const DescribesSettlements = (): MethodDecorator =>
       200: jsonAnswer('The settlement, or the page of a list.', 'FoundSettlement', undefined, RATE),
       400: jsonAnswer('The query is incomplete, or a value is malformed.', 'Problem', {
         error: SEARCH_USAGE,
+        code: 'invalid_query',
       }),
-      401: { ...NO_KEY, description: 'A list without an API key.' },
+      401: {
+        ...NO_KEY,
+        description: 'A list without an API key, or an unknown key with a list or a `paymentId`.',
+      },
       403: jsonAnswer(
         'A list with an API key without the scope `history`, or of a payee it does not see.',
         'Problem',
-        { error: REASONS.forbidden.meaning, reason: 'forbidden' },
+        { error: REASONS.forbidden.meaning },
       ),
       404: jsonAnswer('Not known, or not used on the chain.', 'ProblemOrChainUse', NOT_KNOWN),
       429: TOO_MANY,

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { whileStarting } from '../../platform/redis/while-starting.js';
 import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
@@ -36,11 +37,11 @@ export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
     store.onEpochChange((chainId) => {
       logger.warn({ chainId }, LEDGER_WENT_BACK);
     });
-    const troubled = (what: string) => (err: unknown) => {
+    const failed = (what: string) => (err: unknown) => {
       logger.warn({ what, err }, BACKGROUND_STEP_FAILED);
     };
-    this.#sales = new RecentAnswers((sale) => store.replaySale(sale), troubled('restating a sale'));
-    const notWithdrawn = troubled('restating a withdrawal');
+    this.#sales = new RecentAnswers((sale) => store.replaySale(sale), failed('replaying a sale'));
+    const notWithdrawn = failed('replaying a withdrawal');
     this.#withdrawals = new RecentAnswers(async (withdrawal) => {
       const isNotSent = await store.replayWithdrawal(withdrawal);
       if (!isNotSent)
@@ -53,11 +54,13 @@ export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
       store,
       processId,
       [this.#sales, this.#withdrawals],
-      troubled('showing that this process lives'),
+      failed('showing that this process lives'),
     );
   }
 
-  /** Before the first request: a ledger that goes back waits for what this process has told. */
+  /**
+   * Before the first request: a ledger that lost its newest writes waits until this process has replayed its answers.
+   */
   async onModuleInit(): Promise<void> {
     const chainIds = this.config.networks.map(({ chainId }) => chainId);
     await whileStarting('REDIS_URL', () => this.#presence.start(chainIds));
@@ -67,25 +70,31 @@ export class AcknowledgedAnswers implements OnModuleInit, OnModuleDestroy {
     this.#presence.stop();
   }
 
+  /** A step that waits for Redis is unfinished work, so the ledgers must stay open for it. */
+  @AtShutdown('ledgers', 'presence')
+  async depart(): Promise<void> {
+    if (this.deferred.count === 0) await this.#presence.depart();
+  }
+
   /**
    * Records a sale before its requester gets success or 202.
    *
-   * @returns rolls the sale back: the answer did not arrive.
+   * @returns rolls the sale back, for an answer that did not arrive.
    */
   sold(sale: AcknowledgedSale): () => Promise<void> {
     const { ref, authorizationId, requester, isAccepted } = sale;
     this.#sales.note(sale);
     return async () => {
-      this.#sales.takenBack(sale);
+      this.#sales.withdrawn(sale);
       await this.deferred.runOrDefer(async () => {
         await this.store.rollBack(ref, authorizationId, requester);
-        // After a 202 no requester waits, so none can leave.
+        // After a 202 no requester waits, so the requester leaves at once.
         if (isAccepted) await this.store.leave(ref, requester, 'closed', undefined);
       });
     };
   }
 
-  /** Records a withdrawal before its requester is answered that nothing was sent, and nothing will be. */
+  /** Records a withdrawal before its requester is answered that no transaction was sent and none will be. */
   withdrawn(withdrawal: AcknowledgedWithdrawal): void {
     this.#withdrawals.note(withdrawal);
   }

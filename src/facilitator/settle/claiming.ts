@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PinoLogger } from 'nestjs-pino';
 import { delay } from '../../platform/concurrency/timing.js';
 import { AppConfig } from '../../platform/config/app-config.js';
+import { AtShutdown, CLOSING_MS } from '../../platform/lifecycle/at-shutdown.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { Payment } from '../../protocol/payment/payment.js';
@@ -18,9 +19,8 @@ import type {
   RedeemResult,
   SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
-import type { SettlementView } from '../../settlement/model/settlement.js';
-import type { SettlementQueue } from '../../settlement/queue/settlement.queue.js';
-import { SETTLEMENT_QUEUES } from '../../settlement/settlement.module.js';
+import { isFailure, isSuccessAt, type SettlementView } from '../../settlement/model/settlement.js';
+import { type SettlementQueue, SettlementQueues } from '../../settlement/queue/settlement.queue.js';
 import type { ValidVerification } from '../verify/payment-verifier.js';
 import { AcknowledgedAnswers } from './acknowledged-answers.js';
 import { BACKGROUND_STEP_FAILED, DeferredSteps } from './deferred-steps.js';
@@ -29,29 +29,34 @@ import { RequesterWait } from './requester-wait.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { NamedContext, Round, SettleRequest } from './settle-context.js';
 
-/** A step whose answer was lost is asked again after this time. */
+/** Pause before a step without an answer is repeated. */
 const ASK_AGAIN_MS = 100;
-/** How much longer an answer about a seller's own action may take than one about a payment, and the most that makes. */
+/** How much longer an answer about a seller's own action may take than one about a payment, and the limit of that. */
 const PATIENT = 2;
 const PATIENT_MAX_MS = 60_000;
+/** Reserved at the end of the grace period, because a waiting request checks its deadline once a second. */
+const ANSWERING_MS = 2000;
 
-/** The steps of a request in the ledger once its payment was judged: it claims, or joins a claim. */
+/** The steps of a request in the ledger after its payment was verified: it claims, or joins a claim. */
 @Injectable()
 export class Claiming {
+  #endsAt = Infinity;
+
   constructor(
     @Inject(SETTLEMENT_STORE) private readonly store: SettlementStore,
     @Inject(LABEL_STORE) private readonly labels: Pick<LabelStore, 'note'>,
-    @Inject(SETTLEMENT_QUEUES)
+    @Inject(SettlementQueues)
     private readonly queues: ReadonlyMap<number, Pick<SettlementQueue, 'add'>>,
     @Inject(SettlementEvents) private readonly events: Pick<SettlementEvents, 'listen'>,
     private readonly admission: Admission,
     private readonly deferred: DeferredSteps,
     private readonly acknowledged: AcknowledgedAnswers,
-    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
+    @Inject(AppConfig)
+    private readonly config: Pick<AppConfig, 'settleWaitMs' | 'shutdownGraceMs'>,
     @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'warn'>,
   ) {}
 
-  /** Claims a payment that was judged good, and waits for what becomes of it. */
+  /** Claims a verified payment and waits for the outcome. */
   async claim(context: NamedContext, verdict: ValidVerification): Promise<Round> {
     const { request, answers, requester, chain, identity, key } = context;
     const payment = acceptedPayment(request.payment, verdict);
@@ -68,7 +73,7 @@ export class Claiming {
     const ref = this.store.refOf(payment, identity, requester);
     this.#label(context, ref);
     request.beforeClaim?.(ref);
-    // News of the claim may come before the claim's own reply.
+    // An event of the claim may arrive before the reply to the claim.
     const wait = this.#waitFor(context, ref);
     try {
       const claimed = await this.#retryUntil(context, () =>
@@ -90,7 +95,7 @@ export class Claiming {
         : await this.#finish(context, wait, !needsNothing);
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
-      // The claim may have been stored without its answer, and a 202 may have been sold with it.
+      // The claim may be stored although its reply was lost, and a 202 may have been sold with it.
       this.deferred.defer(() => this.#leave(context, ref, wait.knownHash));
       return {
         answer:
@@ -103,15 +108,15 @@ export class Claiming {
     }
   }
 
-  /** Before the claim: who dies behind it can look it up. Nothing waits for it, and nothing needs it. */
+  /** Stored before the claim, so that the claim can be looked up if this process dies. No step waits for it. */
   #label({ request: { labelTag = '' } }: NamedContext, ref: ClaimRef): void {
     if (labelTag === '') return;
     this.labels.note(labelTag, ref).catch((err: unknown) => {
-      this.logger.warn({ what: 'a label of a claim', err }, BACKGROUND_STEP_FAILED);
+      this.logger.warn({ what: 'storing the label of a claim', err }, BACKGROUND_STEP_FAILED);
     });
   }
 
-  /** The record is the truth: should the job not be added, a sweep finds the record. */
+  /** The record is the truth: if the job is not added, a sweep finds the record. */
   #addJob({ chainId, id }: ClaimRef): void {
     this.queues.get(chainId)?.add(id);
   }
@@ -123,7 +128,7 @@ export class Claiming {
   ): Promise<Round> {
     switch (claimed.kind) {
       case 'known':
-      case 'told_to_another':
+      case 'acknowledged_to_another':
       case 'in_flight_changed':
         return 'again';
       case 'permit_in_flight': {
@@ -145,16 +150,15 @@ export class Claiming {
   }
 
   /**
-   * Asks again, until the requester's time is up, while the ledger does not answer or went back a moment ago: then
-   * another process may still replay a sale of this payment.
+   * Repeats a step until the requester's time is over, while the ledger does not answer or has just lost its newest
+   * writes: another process may still replay a sale of this payment.
    */
   async #retryUntil<T extends { readonly kind: string }>(
-    { request }: NamedContext,
+    { request, deadlineAt }: NamedContext,
     step: () => Promise<T>,
   ): Promise<T> {
-    const until = this.deadlineOf(request);
     const isOver = (): boolean =>
-      !request.connection.isWritable || Date.now() + ASK_AGAIN_MS > until;
+      !request.connection.isWritable || Date.now() + ASK_AGAIN_MS > deadlineAt();
     for (;;) {
       try {
         const result = await step();
@@ -166,23 +170,27 @@ export class Claiming {
     }
   }
 
-  /** Hands a claim that is under way out by a 202. */
+  /** Answers a claim that is in progress with 202. */
   async handOut(context: NamedContext, ref: ClaimRef): Promise<Round> {
     const { requester } = context;
     const { store } = this;
     const answers = context.answers.of(ref.id);
+    const { isRepeatable = false } = actionOf(context.request.payment.claim);
     try {
       const redeem = async (): Promise<JoinResult | RedeemResult> => {
         const joined = await store.join(ref, requester);
         const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
-        return isOpen ? store.redeem(ref, requester, 'async') : joined;
+        return isOpen || (isRepeatable && joined.kind !== 'gone')
+          ? store.redeem(ref, requester, 'async')
+          : joined;
       };
       const redeemed = await this.#retryUntil(context, redeem);
-      // Withdrawn since it was looked at: it is judged and claimed like a payment never seen.
+      // The claim was withdrawn after the last look. The payment is verified and claimed like a new one.
       if (redeemed.kind === 'gone' || redeemed.kind === 'over') return 'again';
       const { kind, view } = redeemed;
       if (kind === 'sold') return { answer: this.#handedOut(context, ref, view) };
       await store.leave(ref, requester, 'closed', undefined);
+      if (isRepeatable) return { answer: this.#repeated(context, ref, view) };
       if (kind === 'not_eligible' || kind === 'not_yet') {
         if (view.transaction !== undefined) return { answer: answers.pending(view.transaction) };
         if (kind === 'not_yet') return { answer: answers.notYet() };
@@ -196,6 +204,24 @@ export class Claiming {
     }
   }
 
+  /**
+   * For an action without a sale, each requester gets its outcome, or a 202 while it is in progress. Asking for the 202
+   * keeps the claim from being withdrawn.
+   */
+  #repeated(
+    { request, answers: blank }: NamedContext,
+    ref: ClaimRef,
+    view: SettlementView,
+  ): SettleAnswer {
+    const answers = blank.of(ref.id);
+    if (isFailure(view)) {
+      return answers.failed(view, actionOf(request.payment.claim).reasons.transactionFailed);
+    }
+    return isSuccessAt(view, request.finality)
+      ? answers.success(view, undefined)
+      : answers.accepted(view, () => Promise.resolve());
+  }
+
   #handedOut(
     { requester, answers, identity: { authorizationId } }: NamedContext,
     ref: ClaimRef,
@@ -205,7 +231,7 @@ export class Claiming {
     return answers.of(ref.id).accepted({ id: ref.id, transaction: view?.transaction }, rollBack);
   }
 
-  /** Gives up what a requester may hold in the ledger. */
+  /** Gives up all that a requester may hold in the ledger. */
   async #leave(
     { requester, identity }: NamedContext,
     ref: ClaimRef,
@@ -215,23 +241,38 @@ export class Claiming {
     await this.store.leave(ref, requester, 'closed', knownHash);
   }
 
-  /** Waits for a claim that is under way. */
+  /** Waits for a claim that is in progress. */
   wait(context: NamedContext, ref: ClaimRef): Promise<Round> {
     return this.#finish(context, this.#waitFor(context, ref), false);
   }
 
   async #finish(context: NamedContext, wait: RequesterWait, hasJoined: boolean): Promise<Round> {
     const waited = await wait.run(hasJoined);
-    if (waited.kind === 'unknown') return { lost: wait.ref };
+    if (waited.kind === 'unknown') return { lost: { ref: wait.ref, hash: wait.knownHash } };
     if (waited.isOver) await context.key.unbind();
     return { answer: waited.answer };
   }
 
   /**
-   * When a request is answered at the latest, milliseconds since the epoch. Repeatable actions get more time: no buyer
-   * waits for them, and the stock manager takes "pending" for a failure.
+   * Requests that wait longer than the process lives would be cut off, so they are answered at shutdown with what is
+   * known.
    */
-  deadlineOf({ arrivedAt, payment }: SettleRequest): number {
+  @AtShutdown('waits', 'settles')
+  endInTime(): void {
+    const leftMs = this.config.shutdownGraceMs - CLOSING_MS - ANSWERING_MS;
+    this.#endsAt = Date.now() + Math.max(leftMs, 0);
+  }
+
+  /** The latest time at which a request is answered, milliseconds since the epoch. */
+  deadlineOf(request: SettleRequest): number {
+    return Math.min(this.#ownDeadlineOf(request), this.#endsAt);
+  }
+
+  /**
+   * The same without a shutdown. Repeatable actions get more time: no buyer waits for them, and the stock manager
+   * treats "pending" as a failure.
+   */
+  #ownDeadlineOf({ arrivedAt, payment }: SettleRequest): number {
     const { isRepeatable = false } = actionOf(payment.claim);
     const { settleWaitMs } = this.config;
     const patientMs = Math.max(settleWaitMs, Math.min(settleWaitMs * PATIENT, PATIENT_MAX_MS));
@@ -239,7 +280,7 @@ export class Claiming {
   }
 
   #waitFor(context: NamedContext, ref: ClaimRef): RequesterWait {
-    const { request, answers, requester, identity } = context;
+    const { request, answers, requester, identity, deadlineAt } = context;
     const { isRepeatable = false, reasons } = actionOf(request.payment.claim);
     return new RequesterWait(ref, {
       store: this.store,
@@ -249,7 +290,8 @@ export class Claiming {
       authorizationId: identity.authorizationId,
       connection: request.connection,
       finality: request.finality,
-      deadlineAt: this.deadlineOf(request),
+      deadlineAt,
+      ownDeadlineAt: this.#ownDeadlineOf(request),
       deferred: this.deferred,
       acknowledged: this.acknowledged,
       isRepeatable,

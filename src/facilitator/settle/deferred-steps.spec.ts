@@ -30,6 +30,14 @@ describe('steps that are owed to a ledger which is away', () => {
     expect([taken, owed.count]).toEqual([['a'], 0]);
   });
 
+  it('are owed until they are taken', async () => {
+    isAway = false;
+    const taking = owed.runOrDefer(step('a'));
+    expect(owed.count).toBe(1);
+    await taking;
+    expect(owed.count).toBe(0);
+  });
+
   it('are taken within a second of its return, in their order, each once', async () => {
     await owed.runOrDefer(step('a'));
     await owed.runOrDefer(step('b'));
@@ -70,7 +78,7 @@ describe('steps that are owed to a ledger which is away', () => {
     }
     const first = owed.runAll();
     await owed.runAll();
-    expect(begun).toBe(50);
+    expect([begun, owed.count]).toEqual([50, 60]);
     go();
     await first;
     expect([begun, owed.count]).toEqual([60, 0]);

@@ -12,8 +12,8 @@ import type { DeferredSteps } from './deferred-steps.js';
 type Store = Pick<SettlementStore, 'bind' | 'takeOver' | 'unbind' | 'hasClaim'>;
 
 /**
- * - `bound`: to this payment now. `conflict`: it belongs to another payment.
- * - `unknown`: it was another payment's, and whether anything came of that cannot be asked now.
+ * - `bound`: the key is bound to this payment. `conflict`: the key belongs to another payment.
+ * - `unknown`: the key was bound to another payment, and the outcome of that payment cannot be read now.
  */
 export type KeyResult = 'bound' | 'conflict' | 'unknown';
 
@@ -35,15 +35,15 @@ export class KeyBinding {
     private readonly payment: BoundPayment,
   ) {}
 
-  /** Whether what was read of the key speaks against this payment. It may still be taken over. */
+  /** Whether a binding that was read speaks against this payment. The key may still be taken over. */
   isOfAnother(binding: Binding | undefined): boolean {
     return binding !== undefined && !isOfPayment(binding, this.payment.chainId, this.payment);
   }
 
   /**
-   * Binds the key to the payment, freshly enough for a claim. A key whose payment came to nothing is taken
-   * over after a while: neither the ledger nor the archive has a claim of it. The ledger alone cannot say so,
-   * since a claim that is finished leaves it.
+   * Binds the key to the payment shortly before a claim. A key whose payment failed is taken over after a while, if
+   * neither the ledger nor the archive has a claim of it. The ledger alone cannot decide that, because a finished claim
+   * leaves it.
    *
    * @returns `bound` without a key.
    * @throws RedisUnavailableError
@@ -58,14 +58,14 @@ export class KeyBinding {
     const { binding, ageMs } = bound;
     if (ageMs < BINDING_ABANDONED_MS) return 'conflict';
     if (await this.store.hasClaim(binding.chainId, binding.authorizationId)) return 'conflict';
-    // Only now: a claim is archived before it leaves the ledger, so that one of the two shows it.
+    // Read only now: a claim is archived before it leaves the ledger, so one of the two always shows it.
     const archived = await this.archived.hasClaim(binding);
     if (archived !== 'no') return archived === 'yes' ? 'conflict' : 'unknown';
     this.#hasBound = await this.store.takeOver(this.requester, this.payment, binding);
     return this.#hasBound ? 'bound' : 'conflict';
   }
 
-  /** The claim came to nothing: what this requester has bound for it is free again. */
+  /** The claim failed, so the keys that this requester bound for it are free again. */
   async unbind(): Promise<void> {
     if (!this.#hasBound) return;
     this.#hasBound = false;

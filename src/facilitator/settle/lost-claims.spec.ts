@@ -77,6 +77,7 @@ describe('a claim that the ledger has lost', () => {
       },
       { all: () => Promise.resolve([lane]) },
     );
+    const deadline = Date.now() + 2000;
     const found = claims.adopt(
       {
         ref: { chainId: 56, id: 'claim' },
@@ -84,7 +85,7 @@ describe('a claim that the ledger has lost', () => {
         requester: { id: 'p.1', keyTag: '', credentials: [], arrivedAt: 0 },
         authorization: { method: 'eip3009', asset: TOKEN, payer: PAYER, nonce: 1n, payTo: PAYEE },
         settledAmount: undefined,
-        until: Date.now() + 2000,
+        deadlineAt: () => deadline,
       },
       chain,
     );

@@ -11,7 +11,7 @@ import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 
-/** About a minute of BNB Chain and more: the claim was made within this requester's time. */
+/** More than a minute of BNB Chain. The claim was made within this requester's time. */
 const LOOK_BACK_BLOCKS = 1000n;
 const AGAIN_MS = 250;
 
@@ -19,16 +19,16 @@ interface LostClaim {
   readonly ref: ClaimRef;
   readonly identity: PaymentIdentity;
   readonly requester: Requester;
-  /** With payee and amount: the use has to be exactly this payment. */
+  /** With payee and amount, because the use has to match exactly this payment. */
   readonly authorization: AuthorizationRef;
   readonly settledAmount: bigint | undefined;
-  /** Milliseconds since the epoch. */
-  readonly until: number;
+  /** Milliseconds since the epoch; earlier after a shutdown has begun. */
+  readonly deadlineAt: () => number;
 }
 
 /**
- * Claims that a requester of this process made or joined, and that the ledger lost since. A payment that
- * one of our own signers has made is ours, whatever the ledger remembers.
+ * Claims that a requester of this process made or joined, and that the ledger lost afterwards. A payment sent by one of
+ * our own signers is ours, even if the ledger no longer has it.
  */
 @Injectable()
 export class LostClaims {
@@ -39,10 +39,10 @@ export class LostClaims {
   ) {}
 
   /**
-   * Waits until the payment is final, and makes a record of it that is sold to this requester.
+   * Waits until the payment is final, then stores a record of it that is sold to this requester.
    *
-   * @returns `not_yet` where the ledger still waits, at the end of the requester's time, for what others told; `undefined`
-   *   where it is not ours, or the ledger knows that another has it.
+   * @returns `not_yet` where the ledger still waits, at the end of the requester's time, for the answers of other
+   *   processes; `undefined` where the payment is not ours, or the ledger has it for another requester.
    * @throws RedisUnavailableError
    */
   async adopt(claim: LostClaim, chain: EvmChain): Promise<SettlementView | 'not_yet' | undefined> {
@@ -58,7 +58,7 @@ export class LostClaims {
       } catch (error) {
         if (!(error instanceof ChainUnavailableError)) throw error;
       }
-      if (this.now() + AGAIN_MS > claim.until) return isAwaited ? 'not_yet' : undefined;
+      if (this.now() + AGAIN_MS > claim.deadlineAt()) return isAwaited ? 'not_yet' : undefined;
       await delay(AGAIN_MS);
     }
   }
@@ -69,7 +69,7 @@ export class LostClaims {
     chain: EvmChain,
   ): Promise<SettlementView | 'not_yet' | undefined> {
     if (logIndex === undefined) return undefined;
-    // That it is ours makes a success of it: two endpoints have to name its sender.
+    // The sender decides whether the payment is a success here, so two endpoints have to agree on it.
     const from = await chain.quorumRead({
       what: 'transaction sender',
       read: async (view) => {

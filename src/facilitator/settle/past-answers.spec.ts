@@ -28,6 +28,7 @@ const DUPLICATE: Reason = 'duplicate_settlement';
 const { payment } = anEip3009Payment();
 const { chainId } = payment.requirements;
 const identity = namesOf(payment);
+const WAIT_MS = 1000;
 
 function namesOf(one: Payment): PaymentIdentity {
   const names = identityOf(one);
@@ -55,8 +56,11 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   let match: Match;
   let signature: 'good' | 'bad';
   let isDone: boolean;
+  /** When the request of the last search is to be answered. */
+  let searchedUntil: number | undefined;
 
   beforeEach(() => {
+    searchedUntil = undefined;
     archive = new FakeArchive();
     store = new MemorySettlementStore(() => Date.now(), 60_000);
     [isPaid, isDone] = [false, false];
@@ -96,7 +100,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       },
       archive,
       finder: {
-        until: () => 0,
+        until: (deadlineAt) => (searchedUntil = deadlineAt) ?? 0,
         isUsed: () => Promise.resolve(isUsed),
         userOf: () => Promise.resolve(found && { transaction: found, isPaid }),
       },
@@ -104,7 +108,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       addJob: () => undefined,
       onTrouble: () => undefined,
       chainId,
-      waitMs: 1000,
+      waitMs: WAIT_MS,
     });
     return service.settle({
       payment: of,
@@ -116,7 +120,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
       connection: { isWritable: true, closed: new Promise(() => undefined) },
     });
   }
-  const told = async (...asked: Parameters<typeof settle>) => (await settle(...asked))?.body;
+  const bodyOf = async (...asked: Parameters<typeof settle>) => (await settle(...asked))?.body;
 
   it('is answered with success where it was sold to this key, and that sells nothing', async () => {
     add(sold());
@@ -130,12 +134,19 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     expect(answer?.rollBack).toBeUndefined();
   });
 
+  it('is searched for no longer than its requester waits', async () => {
+    const before = Date.now();
+    await settle();
+    const left = (searchedUntil ?? Infinity) - before;
+    expect([left >= WAIT_MS, left < WAIT_MS + 1000]).toEqual([true, true]);
+  });
+
   it('has the transaction of its settlement where the chain shows it done', async () => {
     [reason, isDone] = [undefined, true];
     add(sold());
-    expect(await told('order')).toMatchObject({ success: true, transaction: TX });
+    expect(await bodyOf('order')).toMatchObject({ success: true, transaction: TX });
     archive.isAway = true;
-    expect(await told('order')).toMatchObject({ success: true, transaction: '' });
+    expect(await bodyOf('order')).toMatchObject({ success: true, transaction: '' });
   });
 
   it('is answered with 202 again where it was sold to this key', async () => {
@@ -146,7 +157,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
 
   it.each(['', 'another order'])('is a duplicate to everybody else, key "%s"', async (keyTag) => {
     add(sold());
-    expect(await told(keyTag)).toMatchObject({
+    expect(await bodyOf(keyTag)).toMatchObject({
       success: false,
       errorReason: DUPLICATE,
       transaction: TX,
@@ -155,13 +166,13 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
 
   it('is no success to a requester without a key because it was sold without one', async () => {
     add(sold({ soldKeyTag: undefined }));
-    expect(await told()).toMatchObject({ success: false, errorReason: DUPLICATE });
+    expect(await bodyOf()).toMatchObject({ success: false, errorReason: DUPLICATE });
   });
 
   it('is refused to a liar, who holds the key and shows another signature', async () => {
     add(sold());
     match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
-    expect(await told('order')).toMatchObject({
+    expect(await bodyOf('order')).toMatchObject({
       success: false,
       errorReason: 'invalid_exact_evm_signature',
       transaction: '',
@@ -171,23 +182,26 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   it('is a duplicate where other terms of its authorization were sold', async () => {
     add(sold());
     match = { kind: 'other_terms' };
-    expect(await told('another order')).toMatchObject({ errorReason: DUPLICATE, transaction: '' });
+    expect(await bodyOf('another order')).toMatchObject({
+      errorReason: DUPLICATE,
+      transaction: '',
+    });
   });
 
   it('is refused for the amount that another settle has bound', async () => {
     add({ ...sold(), settledAmount: payment.requirements.amount + 1n });
-    expect(await told('order')).toMatchObject({ errorReason: DUPLICATE, transaction: TX });
+    expect(await bodyOf('order')).toMatchObject({ errorReason: DUPLICATE, transaction: TX });
   });
 
   it('gets the reason of the failure, with the hash', async () => {
     add({ ...sold({ state: 'open' }), state: 'foreign', isPaid: false, reason: USED });
-    expect(await told('order')).toMatchObject({ errorReason: USED, transaction: TX });
+    expect(await bodyOf('order')).toMatchObject({ errorReason: USED, transaction: TX });
   });
 
   it('gets its transaction where its deadline has passed unpaid', async () => {
     [reason, isUsed] = [LATE, false];
     add({ ...sold({ state: 'open' }), state: 'expired', isPaid: false, reason: LATE });
-    expect(await told()).toMatchObject({ errorReason: LATE, transaction: TX });
+    expect(await bodyOf()).toMatchObject({ errorReason: LATE, transaction: TX });
   });
 
   it.each<[string, SettlementView['state'], boolean]>([
@@ -197,7 +211,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   ])('is answered from the chain where it %s', async (_, state, chainSaysUsed) => {
     [reason, isUsed] = [chainSaysUsed ? USED : LATE, chainSaysUsed];
     add({ ...sold(), state, isPaid: state === 'finalized' });
-    expect(await told('order')).toMatchObject({
+    expect(await bodyOf('order')).toMatchObject({
       errorReason: reason,
       transaction: chainSaysUsed ? FOUND : '',
     });
@@ -206,7 +220,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   it('is never sold by the archive: the last answers of the ledger may be lost with it', async () => {
     add(sold({ state: 'open', requester: undefined, soldKeyTag: undefined }));
     found = undefined;
-    expect(await told()).toMatchObject({ success: false, errorReason: USED, transaction: TX });
+    expect(await bodyOf()).toMatchObject({ success: false, errorReason: USED, transaction: TX });
   });
 
   it('is no reason to pay again where a stranger’s transaction paid exactly this', async () => {
@@ -221,9 +235,9 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
 
   it('is late, and its use cannot be read: only facts of the archive are answered', async () => {
     [reason, isUsed] = [LATE, undefined];
-    expect(await told('order')).toMatchObject({ errorReason: 'network_unavailable' });
+    expect(await bodyOf('order')).toMatchObject({ errorReason: 'network_unavailable' });
     add(sold());
-    expect(await told('order')).toMatchObject({ success: true, transaction: TX });
+    expect(await bodyOf('order')).toMatchObject({ success: true, transaction: TX });
   });
 
   it('is no reason to pay again where the transaction that used it is not found', async () => {
@@ -232,20 +246,20 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   });
 
   it('is used, with the hash that the chain knows, where the archive does not know it', async () => {
-    expect(await told('order')).toMatchObject({ errorReason: USED, transaction: FOUND });
+    expect(await bodyOf('order')).toMatchObject({ errorReason: USED, transaction: FOUND });
     expect(archive.asked.sort()).toEqual(['authorization', 'key']);
   });
 
   it('is not denied to who may have bought it while the archive is away', async () => {
     add(sold());
     archive.isAway = true;
-    expect(await told('order')).toMatchObject({
+    expect(await bodyOf('order')).toMatchObject({
       success: false,
       errorReason: 'network_unavailable',
       transaction: '',
     });
     // Who has no key cannot have bought it: another refusal would say no more.
-    expect(await told()).toMatchObject({ errorReason: USED, transaction: FOUND });
+    expect(await bodyOf()).toMatchObject({ errorReason: USED, transaction: FOUND });
   });
 
   describe('with a key that the ledger does not know any more', () => {
@@ -267,7 +281,7 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
     it('gets no answer about the key without a payment of its own', async () => {
       add(sold());
       signature = 'bad';
-      expect(await told('order', { of: of() })).toMatchObject({ errorReason: USED });
+      expect(await bodyOf('order', { of: of() })).toMatchObject({ errorReason: USED });
     });
 
     it('is refused where others have the payment under way', async () => {
@@ -295,9 +309,9 @@ describe('a settle of a payment that the chain refuses and the ledger does not k
   it('of a new payment asks the archive nothing, whatever its key', async () => {
     [reason, isUsed] = [undefined, false];
     // It is good: what keeps it from being settled here comes after the judgement.
-    expect(await told('order')).toMatchObject({ errorReason: 'no_gas' });
+    expect(await bodyOf('order')).toMatchObject({ errorReason: 'no_gas' });
     [reason, isUsed] = ['invalid_exact_evm_insufficient_balance', false];
-    expect(await told('order')).toMatchObject({ errorReason: reason });
+    expect(await bodyOf('order')).toMatchObject({ errorReason: reason });
     expect(archive.asked).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Hex } from 'viem';
-import { AppConfig } from '../../platform/config/app-config.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import { type ArchivedPayment, ArchivedPayments } from '../status/archived-payments.js';
@@ -14,26 +13,26 @@ import { LostClaims } from './lost-claims.js';
 import type { SettleAnswer } from './settle-answer.js';
 import type { SettleContext } from './settle-context.js';
 
-/** What the ledger said of a request before it was refused. */
+/** The ledger's answer about a request that was then refused. */
 interface LedgerAnswer {
-  /** Whether it knows the idempotency key, whatever that is bound to. */
+  /** Whether it knows the idempotency key, with any binding. */
   readonly isKeyKnown: boolean;
-  /** A claim that the request made or joined, and that the ledger does not know any more. */
+  /** A claim that the request made or joined, and that the ledger no longer has. */
   readonly lost: ClaimRef | undefined;
 }
 
-/** What the archive makes of a refusal. */
+/** The answer that the archive gives in place of a refusal. */
 type FromArchive =
   | { readonly kind: 'answer'; readonly answer: SettleAnswer }
-  /** @property transaction - that paid it, where it is known. */
+  /** @property transaction - the one that paid, where it is known. */
   | { readonly kind: 'nothing'; readonly transaction?: Hex | undefined }
   | { readonly kind: 'away' };
 
 const NOTHING: FromArchive = { kind: 'nothing' };
 
 /**
- * Answers a payment that is refused because it is over: its authorization is used, or its deadline passed. A settlement
- * of this facilitator may be the cause, which has left the ledger or was lost with it.
+ * Answers a payment that is refused because its authorization is used or its deadline has passed. The cause may be a
+ * settlement of this facilitator that has left the ledger or was lost with it.
  */
 @Injectable()
 export class PastAnswers {
@@ -44,21 +43,20 @@ export class PastAnswers {
     private readonly archived: Pick<ArchivedPayments, 'isOn' | 'of' | 'isKeyOfAnother'>,
     @Inject(LostClaims) private readonly lostClaims: Pick<LostClaims, 'adopt'>,
     private readonly acknowledged: AcknowledgedAnswers,
-    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
   ) {}
 
-  /** @returns what to say instead of a refusal; any other answer stays as it is. */
+  /** @returns the answer in place of a refusal; any other answer is returned unchanged. */
   async insteadOf(
     refused: SettleAnswer | undefined,
     context: SettleContext,
     { isKeyKnown, lost }: LedgerAnswer,
   ): Promise<SettleAnswer | undefined> {
-    const { request, answers, chain } = context;
+    const { request, answers, chain, deadlineAt } = context;
     const reason = refused?.body.errorReason;
     if (reason === undefined || refused?.body.transaction !== '') return refused;
     const { finder } = this;
     const { reasons, isRepeatable } = actionOf(request.payment.claim);
-    const until = finder.until();
+    const until = finder.until(deadlineAt());
     const isUsed = await finder.isUsed(request.payment, reason, chain, until);
     if (isUsed === false && reason !== reasons.expired) return refused;
     const past = await this.#fromArchive(
@@ -68,12 +66,12 @@ export class PastAnswers {
     );
     if (past.kind === 'answer') return past.answer;
     if (isUsed === false) return refused;
-    // Whether the payee was paid is not known: neither the refusal nor its advice would be true.
+    // It is unknown whether the payee was paid, so neither the refusal nor its advice would be true.
     if (isUsed === undefined) return answers.failure('network_unavailable');
     const use = await finder.userOf(request.payment, chain, until);
     const adopted = lost && (await this.#adopt(context, lost, use?.transaction));
     if (adopted !== undefined) return adopted;
-    // Sold to this key, or repeatable and done: without the archive neither can be excluded, so neither is denied.
+    // The payment may be sold to this key, or repeatable and done. Without the archive neither can be excluded.
     const mayBeSuccess = request.keyTag !== '' || isRepeatable;
     if (past.kind === 'away' && mayBeSuccess) return answers.failure('network_unavailable');
     const transaction =
@@ -84,8 +82,7 @@ export class PastAnswers {
   }
 
   /**
-   * Of what is done, and what no claim in the ledger has done: the answer of the settlement that did it, where the archive
-   * has it.
+   * Of an action that is done, though no claim in the ledger did it: the answer of the archived settlement that did it.
    */
   async ofDone(context: SettleContext, isKeyKnown: boolean): Promise<SettleAnswer> {
     const past = await this.#fromArchive(context, true, isKeyKnown);
@@ -114,24 +111,23 @@ export class PastAnswers {
     return answerTo(past, context);
   }
 
-  /** The ledger lost a claim of this requester, and the payment was made: by one of our signers, perhaps. */
+  /** The ledger lost a claim of this requester, and the payment was made, perhaps by one of our signers. */
   async #adopt(
-    { request, identity, requester, answers, chain }: SettleContext,
+    { request, identity, requester, answers, chain, deadlineAt }: SettleContext,
     ref: ClaimRef,
     transaction: Hex | undefined,
   ): Promise<SettleAnswer | undefined> {
     const authorization = refOfPayment(request.payment);
     if (identity === undefined || authorization === undefined) return undefined;
-    const until = request.arrivedAt + this.config.settleWaitMs;
     const { settlesLess } = actionOf(request.payment.claim);
     const settledAmount = settlesLess ? request.payment.requirements.amount : undefined;
-    const claim = { ref, identity, requester, authorization, settledAmount, until };
+    const claim = { ref, identity, requester, authorization, settledAmount, deadlineAt };
     const view = await this.lostClaims.adopt(claim, chain);
     if (view === 'not_yet') {
       return transaction === undefined ? answers.notYet() : answers.pending(transaction);
     }
     if (view === undefined) return undefined;
-    // Where it cannot be written any more, it is taken back.
+    // The sale is rolled back if its answer can no longer be written.
     const { authorizationId } = identity;
     const rollBack = this.acknowledged.sold({
       ref,
@@ -164,7 +160,7 @@ function answerTo(past: ArchivedPayment, { request, answers: blank }: SettleCont
     case 'paid': {
       const { view } = past;
       const answers = blank.of(view.id);
-      // This requester had the sale before: repeating the answer sells nothing.
+      // This requester had the sale before, so a repeated answer sells nothing.
       return say(
         request.isAsync
           ? answers.accepted(view, () => Promise.resolve())

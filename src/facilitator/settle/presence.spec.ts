@@ -7,15 +7,28 @@ const CHAIN_ID = 56;
 function aWorld() {
   const spoken: boolean[] = [];
   const heard: number[] = [];
+  /** After how many heartbeats it departed. */
+  const departed: number[] = [];
   const says: (() => void)[] = [];
   const trouble: unknown[] = [];
   let goBack: (chainId: number) => void = () => undefined;
-  const world = { isAway: false, now: 0 };
+  const world = {
+    isAway: false,
+    now: 0,
+    /** What the store learns before it departs. */
+    onDepart: (): void => undefined,
+  };
   const presence = new Presence(
     {
       heartbeat: (_chainId, _processId, hasReplayed) => {
         if (world.isAway) return Promise.reject(new RedisUnavailableError('heartbeat', 'away'));
         spoken.push(hasReplayed());
+        return Promise.resolve();
+      },
+      depart: (_chainId, _processId, hasReplayed) => {
+        if (world.isAway) return Promise.reject(new RedisUnavailableError('depart', 'away'));
+        world.onDepart();
+        if (hasReplayed()) departed.push(spoken.length);
         return Promise.resolve();
       },
       onEpochChange: (listener) => {
@@ -39,6 +52,7 @@ function aWorld() {
     presence,
     spoken,
     heard,
+    departed,
     says,
     trouble,
     goBack: () => {
@@ -77,6 +91,36 @@ describe('a process that tells requesters what became of their payments', () => 
     says[2]?.();
     says[3]?.();
     expect(spoken).toEqual([false, true]);
+  });
+
+  it('departs as its last act, and shows itself no more', async () => {
+    const { presence, spoken, departed, trouble } = aWorld();
+    await presence.start([CHAIN_ID]);
+    const under = presence.heartbeat(CHAIN_ID);
+    await presence.depart();
+    await under;
+    await presence.heartbeat(CHAIN_ID);
+    expect([spoken.length, departed, trouble]).toEqual([2, [2], []]);
+  });
+
+  it('stays where it ends before its answers are replayed, or while Redis is away', async () => {
+    const { presence, world, departed, says, goBack, trouble } = aWorld();
+    await presence.start([CHAIN_ID]);
+    goBack();
+    says[0]?.();
+    await presence.depart();
+    says[1]?.();
+    world.isAway = true;
+    await presence.depart();
+    expect([departed, trouble]).toEqual([[], []]);
+  });
+
+  it('stays where it learns only while it departs that the ledger went back', async () => {
+    const { presence, world, departed, goBack, trouble } = aWorld();
+    await presence.start([CHAIN_ID]);
+    world.onDepart = goBack;
+    await presence.depart();
+    expect([departed, trouble]).toEqual([[], []]);
   });
 
   it('forgets nothing of what it told while the ledger is away or was not told of it again', async () => {

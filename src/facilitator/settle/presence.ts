@@ -7,21 +7,23 @@ type Answers = Pick<RecentAnswers<never>, 'replay' | 'heard'>;
 const HEARTBEAT_INTERVAL_MS = 1000;
 
 /**
- * Shows each ledger that this process lives, so that one that goes back waits for it; and says again to
- * one that went back what it told.
+ * Tells each ledger that this process lives, so that a ledger that lost its newest writes waits for it, and replays the
+ * acknowledged answers to such a ledger.
  */
 export class Presence {
-  /** How often each ledger went back, while the acknowledged answers were not replayed yet. */
+  /** How often each ledger lost writes for which the acknowledged answers are not replayed yet. */
   readonly #unreplayed = new Map<number, number>();
-  readonly #beating = new Set<number>();
+  readonly #beating = new Map<number, Promise<void>>();
+  #chainIds: readonly number[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #hasEnded = false;
 
-  /** @param answers - what this process has told lately. */
+  /** @param answers - the recent answers of this process. */
   constructor(
-    private readonly store: Pick<SettlementStore, 'heartbeat' | 'onEpochChange'>,
+    private readonly store: Pick<SettlementStore, 'heartbeat' | 'depart' | 'onEpochChange'>,
     private readonly processId: string,
     private readonly answers: readonly Answers[],
-    private readonly onTrouble: (error: unknown) => void,
+    private readonly onError: (error: unknown) => void,
     private readonly now: () => number = () => performance.now(),
   ) {
     store.onEpochChange((chainId) => {
@@ -32,28 +34,52 @@ export class Presence {
   /** Runs before the first answer. @throws RedisUnavailableError */
   async start(chainIds: readonly number[]): Promise<void> {
     await Promise.all(chainIds.map((chainId) => this.#heartbeat(chainId)));
+    this.#chainIds = chainIds;
     this.#timer = setInterval(() => {
       for (const chainId of chainIds) void this.heartbeat(chainId);
     }, HEARTBEAT_INTERVAL_MS).unref();
   }
 
-  /** The ledger forgets a silent process by itself: it may still have to wait for the last answers of this one. */
+  /** The ledger forgets a silent process by itself, and may still have to wait for the last answers of this one. */
   stop(): void {
     clearInterval(this.#timer);
+    this.#hasEnded = true;
   }
 
-  /** Never fails: a word that is missed is made up for by the next one. */
+  /**
+   * The last step of a process that has finished all its work, so that no ledger waits for it. A ledger that lost
+   * writes and lacks some of its answers still waits.
+   */
+  async depart(): Promise<void> {
+    this.stop();
+    // A heartbeat in progress would register this process again.
+    await Promise.all(this.#beating.values());
+    await Promise.all(
+      this.#chainIds.map((chainId) =>
+        this.#passing(() =>
+          this.store.depart(chainId, this.processId, () => !this.#unreplayed.has(chainId)),
+        ),
+      ),
+    );
+  }
+
+  /** Never fails: the next heartbeat replaces a missed one. */
   async heartbeat(chainId: number): Promise<void> {
-    if (this.#beating.has(chainId)) return;
-    this.#beating.add(chainId);
-    try {
-      await this.#heartbeat(chainId);
-    } catch (error) {
-      const isPassing =
-        error instanceof RedisUnavailableError || error instanceof LedgerEpochChangedError;
-      if (!isPassing) this.onTrouble(error);
-    } finally {
+    if (this.#hasEnded || this.#beating.has(chainId)) return;
+    const beat = this.#passing(() => this.#heartbeat(chainId)).finally(() => {
       this.#beating.delete(chainId);
+    });
+    this.#beating.set(chainId, beat);
+    await beat;
+  }
+
+  async #passing(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      const isTransient =
+        error instanceof RedisUnavailableError || error instanceof LedgerEpochChangedError;
+      if (!isTransient) this.onError(error);
     }
   }
 

@@ -29,7 +29,7 @@ describe('sales that a ledger which went back has forgotten', () => {
       },
     );
     for (const id of ['kept', 'restored', 'lost', 'taken-back']) sales.note(aSale(id));
-    sales.takenBack(aSale('taken-back'));
+    sales.withdrawn(aSale('taken-back'));
     await sales.replay(56);
     const times = (id: string): number => replayed.filter((one) => one === id).length;
     expect([times('kept'), times('restored'), times('taken-back')]).toEqual([1, 3, 0]);
@@ -47,7 +47,7 @@ describe('sales that a ledger which went back has forgotten', () => {
       () => undefined,
       () => 0,
       () => {
-        sales.takenBack(aSale('lost'));
+        sales.withdrawn(aSale('lost'));
         return Promise.resolve();
       },
     );
@@ -67,7 +67,7 @@ describe('sales that a ledger which went back has forgotten', () => {
       () => 0,
     );
     for (const requester of ['p.1', 'p.2', 'p.3']) sales.note(aSale('a', requester));
-    sales.takenBack(aSale('a', 'p.2'));
+    sales.withdrawn(aSale('a', 'p.2'));
     await sales.replay(56);
     expect(replayed).toEqual(['a p.1', 'a p.3']);
   });

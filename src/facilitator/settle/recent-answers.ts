@@ -2,17 +2,20 @@ import { delay } from '../../platform/concurrency/timing.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 
-/** An answer is kept for so long after the ledger has last answered from its old state. */
+/** An answer is kept for this long after the ledger last showed that it has not lost writes. */
 const KEPT_MS = 120_000;
-/** Claims. */
+/** Number of claims. */
 const KEPT_MAX = 10_000;
-/** Of one claim: a key that comes back without end pushes out nothing of others. The first one and the last stay. */
+/**
+ * Requesters of one claim. A key that returns without end evicts no other claim's answers. The first and the last
+ * requester stay.
+ */
 const REQUESTERS_MAX = 8;
 /** Replays at a time, so that a ledger that has just come back is not flooded. */
 const TOGETHER = 100;
 /**
- * Claims that the ledger lost are stored again by the lanes that follow them, once these hold their leases again.
- * Until the grace of a sale is over no other requester can get its sale.
+ * The lanes store lost claims again once they hold their leases. Until the grace of a sale is over, no other requester
+ * can get its sale.
  */
 const AGAIN_MS = 2000;
 /** A ledger that has just come back may not answer at once. */
@@ -21,7 +24,7 @@ const TRIES = 17;
 
 interface Answer {
   readonly ref: ClaimRef;
-  /** Where it was for this one alone. */
+  /** Present where the answer was for one requester alone. */
   readonly requester?: Pick<Requester, 'id'>;
 }
 
@@ -32,18 +35,24 @@ interface RecentAnswer<T> {
   readonly at: number;
 }
 
-/** Answers of one kind that this process has given lately, so that a ledger that went back learns of them again. */
+/**
+ * Answers of one kind that this process has given recently, so that they can be replayed to a ledger that lost its
+ * newest writes.
+ */
 export class RecentAnswers<T extends Answer> {
-  /** How often the ledger of a chain went back. */
+  /** How often the ledger of a chain lost writes. */
   readonly #rounds = new Map<number, number>();
   readonly #kept = new Map<string, RecentAnswer<T>>();
-  /** When the ledger of a chain last showed itself as it was. */
+  /** When the ledger of a chain last showed that it had lost no writes. */
   readonly #heardAt = new Map<number, number>();
 
-  /** @param say - tells the ledger. Says whether it knows then; if not, it may learn of the claim later. */
+  /**
+   * @param say - replays one answer. Returns whether the ledger has its claim; if not, the ledger may get the claim
+   * later.
+   */
   constructor(
     private readonly say: (answer: T) => Promise<boolean>,
-    private readonly onTrouble: (error: unknown) => void,
+    private readonly onError: (error: unknown) => void,
     private readonly now: () => number = () => performance.now(),
     private readonly sleep: (ms: number) => Promise<void> = delay,
   ) {}
@@ -63,10 +72,10 @@ export class RecentAnswers<T extends Answer> {
   }
 
   /**
-   * The ledger of a chain has answered, and has not gone back. While it is away no answer is dropped, however long
-   * that takes: the ledger may come back without its last changes.
+   * The ledger of a chain has answered and has lost no writes. During an outage no answer is dropped, however long it
+   * lasts, because the ledger may return without its last writes.
    *
-   * @param at - when it was asked.
+   * @param at - when the ledger was asked.
    */
   heard(chainId: number, at: number): void {
     this.#heardAt.set(chainId, at);
@@ -78,7 +87,7 @@ export class RecentAnswers<T extends Answer> {
   }
 
   /** The answers to other requesters stay. */
-  takenBack(answer: T): void {
+  withdrawn(answer: T): void {
     const { id } = answer.ref;
     const answers = this.#kept.get(id)?.answers;
     answers?.delete(requesterOf(answer));
@@ -90,9 +99,10 @@ export class RecentAnswers<T extends Answer> {
   }
 
   /**
-   * The ledger of a chain went back: all answers based on it are replayed, also for claims that it gets later.
+   * The ledger of a chain lost writes: all answers that depend on them are replayed, also for claims that the ledger
+   * gets later.
    *
-   * @param onReplayed - called once each answer was replayed, whether the ledger knew its claim or not.
+   * @param onReplayed - called after each answer was replayed, whether or not the ledger has its claim.
    */
   async replay(chainId: number, onReplayed: () => void = () => undefined): Promise<void> {
     const round = (this.#rounds.get(chainId) ?? 0) + 1;
@@ -101,20 +111,20 @@ export class RecentAnswers<T extends Answer> {
     let missing = [...this.#kept.values()]
       .filter((kept) => kept.chainId === chainId && !this.#isOver(kept))
       .flatMap(({ answers }) => [...answers.values()]);
-    let hasSaid = false;
-    for (let tries = 0; !hasSaid || (tries < TRIES && missing.length > 0); tries += 1) {
+    let hasReplayed = false;
+    for (let tries = 0; !hasReplayed || (tries < TRIES && missing.length > 0); tries += 1) {
       if (tries > 0) await this.sleep(Math.min(AGAIN_MS, FIRST_AGAIN_MS * 2 ** (tries - 1)));
-      // It went back once more: what follows that says everything again.
+      // The ledger lost writes once more: the replay of that loss repeats everything.
       if (!isNewest()) return;
       const replayed = await this.#replayAll(missing, isNewest);
       missing = replayed.missing;
-      if (hasSaid || replayed.hasFailed || !isNewest()) continue;
-      hasSaid = true;
+      if (hasReplayed || replayed.hasFailed || !isNewest()) continue;
+      hasReplayed = true;
       onReplayed();
     }
   }
 
-  /** @returns those that the ledger does not have, and whether some did not reach it. */
+  /** @returns the answers whose claims the ledger does not have, and whether some answers did not reach it. */
   async #replayAll(
     answers: readonly T[],
     isNewest: () => boolean,
@@ -124,12 +134,12 @@ export class RecentAnswers<T extends Answer> {
     for (let from = 0; from < answers.length && isNewest(); from += TOGETHER) {
       await Promise.all(
         answers.slice(from, from + TOGETHER).map(async (answer) => {
-          // Taken back meanwhile: repeated, it would be kept for a requester that had no answer.
+          // The answer was rolled back meanwhile. A replay would reserve the sale for a requester that got no answer.
           if (!this.#has(answer)) return;
           try {
             if (!(await this.say(answer)) && this.#has(answer)) missing.push(answer);
           } catch (error) {
-            this.onTrouble(error);
+            this.onError(error);
             missing.push(answer);
             hasFailed = true;
           }

@@ -7,7 +7,7 @@ import {
   CHAIN_ID,
 } from '../../../test/twins/settlement/ledger/settlement-store-contract.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
-import type { SettlementEvent } from '../../settlement/ledger/settlement-events.js';
+import type { SettlementUpdate } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef } from '../../settlement/ledger/settlement-store.js';
 import type { Finality } from '../../settlement/model/settlement.js';
 import { AcknowledgedAnswers } from './acknowledged-answers.js';
@@ -31,9 +31,14 @@ class FakeConnection implements Connection {
   });
 }
 
+function deadlineIn(ms: number): () => number {
+  const at = Date.now() + ms;
+  return () => at;
+}
+
 describe('a requester that waits', () => {
   let store: MemorySettlementStore;
-  let listeners: Map<string, Set<(event: SettlementEvent) => void>>;
+  let listeners: Map<string, Set<(event: SettlementUpdate) => void>>;
   let owed: DeferredSteps;
   let made: ReturnType<typeof aPayment>;
 
@@ -41,9 +46,9 @@ describe('a requester that waits', () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
     store = new MemorySettlementStore(() => Date.now(), GRACE_MS);
     listeners = new Map();
-    store.onNews = (id, kind, transaction) => {
-      const event: SettlementEvent = {
-        kind: kind as SettlementEvent['kind'],
+    store.onUpdate = (id, kind, transaction) => {
+      const event: SettlementUpdate = {
+        kind: kind as SettlementUpdate['kind'],
         transaction,
         reason: undefined,
       };
@@ -93,7 +98,8 @@ describe('a requester that waits', () => {
       authorizationId: 'authorization',
       connection,
       finality,
-      deadlineAt: Date.now() + WAIT_MS,
+      deadlineAt: deadlineIn(WAIT_MS),
+      ownDeadlineAt: Date.now() + WAIT_MS,
       deferred: owed,
       acknowledged: new AcknowledgedAnswers(
         store,
@@ -122,7 +128,8 @@ describe('a requester that waits', () => {
 
   function bodyOf(waited: Waited): Record<string, unknown> {
     if (waited.kind !== 'answered') throw new Error(waited.kind);
-    return { ...waited.answer?.body };
+    const copy: Record<string, unknown> = {};
+    return Object.assign(copy, waited.answer?.body);
   }
 
   it('gets success as soon as a block has it', async () => {
@@ -380,5 +387,5 @@ describe('a requester that waits', () => {
 
 function payerOf({ payment }: ReturnType<typeof aPayment>) {
   const { from: payer } = payment.authorization;
-  return { ...payment, payer, blamed: payer };
+  return { ...payment, payer, blamed: [payer] };
 }

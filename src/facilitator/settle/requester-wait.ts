@@ -4,8 +4,8 @@ import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Requester } from '../../settlement/ledger/requester.js';
 import type {
-  SettlementEvent,
   SettlementEvents,
+  SettlementUpdate,
 } from '../../settlement/ledger/settlement-events.js';
 import type { ClaimRef, SettlementStore } from '../../settlement/ledger/settlement-store.js';
 import {
@@ -35,25 +35,35 @@ interface WaitOptions {
   readonly authorizationId: string;
   readonly connection: Connection;
   readonly finality: Finality;
-  /** Milliseconds since the epoch at which the requester is answered whatever is known. */
-  readonly deadlineAt: number;
+  /**
+   * Milliseconds since the epoch at which the requester is answered with what is known; earlier after a shutdown has
+   * begun.
+   */
+  readonly deadlineAt: () => number;
+  /** The same without a shutdown. */
+  readonly ownDeadlineAt: number;
   readonly deferred: DeferredSteps;
   readonly acknowledged: Pick<AcknowledgedAnswers, 'sold' | 'withdrawn'>;
   /** Whether requesters other than the one with the sale may get success. */
   readonly isRepeatable: boolean;
-  /** What a failure is answered with that says nothing of its cause. */
+  /** The reason for a failure whose cause is unknown. */
   readonly unknownFailure: Reason;
 }
 
-/** How often a requester polls the ledger without an event. The poll is its heartbeat, too. */
+/** Interval of a requester's polls without an event. A poll is also its heartbeat. */
 const LOOK_INTERVAL_MS = 1000;
-/** After a step that the ledger did not answer, or did not want to decide yet. */
+/**
+ * A requester above the ledger's limit is asked to return after this time; by then the ledger has forgotten a requester
+ * that vanished.
+ */
+const TOO_MANY_RETRY_SECONDS = 5;
+/** Pause after a step that the ledger did not answer, or could not decide yet. */
 const AGAIN_MS = 100;
 
 /**
- * - `answer`: what to say; `undefined` when the client is gone.
- * - `isOver`: nothing was ever signed, and nothing will be.
- * - `unknown`: there is no such settlement: to be judged like a payment never seen.
+ * - `answer`: the answer; `undefined` when the client is gone.
+ * - `isOver`: no transaction was ever signed, and none will be.
+ * - `unknown`: the settlement does not exist, so the payment is verified like a new one.
  */
 export type Waited =
   | {
@@ -69,18 +79,18 @@ const WAITING: WaitState = { kind: 'waiting', lookAgainMs: LOOK_INTERVAL_MS };
 const SOON: WaitState = { kind: 'waiting', lookAgainMs: AGAIN_MS };
 
 /**
- * One requester's wait for the outcome of one claim. It ends with the true answer, or with what is known
- * when its time is up, or with nothing when its client has hung up.
+ * One requester's wait for the outcome of one claim. It ends with the true answer, with what is known at its deadline,
+ * or without an answer when its client has closed the connection.
  */
 export class RequesterWait {
   readonly #signal = new Signal();
   readonly #stopListening: () => void;
   #hash: Hex | undefined;
   #hasHeardOfSuccess = false;
-  /** A sale was asked for, and the answer was lost. */
+  /** A sale was requested, and the reply was lost. */
   #mayHaveSale = false;
 
-  /** Listens from the beginning: events before the claim count, too. */
+  /** Subscribes at once, because events before the claim count too. */
   constructor(
     readonly ref: ClaimRef,
     private readonly options: WaitOptions,
@@ -90,7 +100,7 @@ export class RequesterWait {
     });
   }
 
-  /** A transaction of it that this process knows. */
+  /** A transaction of the claim that this process knows. */
   get knownHash(): Hex | undefined {
     return this.#hash;
   }
@@ -99,7 +109,7 @@ export class RequesterWait {
     this.#stopListening();
   }
 
-  /** @param hasJoined - whether this requester has just claimed it: then it knows how things stand. */
+  /** @param hasJoined - whether this requester has just claimed it, so that it needs no first look. */
   async run(hasJoined: boolean): Promise<Waited> {
     const { connection, deadlineAt } = this.options;
     void connection.closed.then(() => {
@@ -116,7 +126,7 @@ export class RequesterWait {
         if (isLooking) standing = await this.#stand();
         isLooking = true;
         if (standing.kind !== 'waiting') return standing;
-        const remaining = deadlineAt - Date.now();
+        const remaining = deadlineAt() - Date.now();
         if (remaining <= 0) return await this.#timeOut();
         await this.#signal.wait(Math.min(remaining, standing.lookAgainMs));
       }
@@ -125,12 +135,12 @@ export class RequesterWait {
     }
   }
 
-  #onEvent(event: SettlementEvent): void {
+  #onEvent(event: SettlementUpdate): void {
     if (event.transaction !== undefined) this.#hash = event.transaction;
     if (event.kind === 'finalized' || event.kind === this.options.finality) {
       this.#hasHeardOfSuccess = true;
     }
-    // A new hash is worth knowing, not worth a look.
+    // A new hash is stored but is no reason for a look.
     if (event.kind !== 'sent') this.#signal.notify();
   }
 
@@ -143,7 +153,7 @@ export class RequesterWait {
       }
       return await this.#join();
     } catch (error) {
-      // The ledger is away: it may be back before this requester's time is up.
+      // The ledger is unreachable and may return before this requester's deadline.
       if (error instanceof RedisUnavailableError) return SOON;
       throw error;
     }
@@ -155,31 +165,27 @@ export class RequesterWait {
     if (joined.kind === 'gone') return this.#gone();
     const { kind, view } = joined;
     this.#note(view);
-    if (kind === 'too_many') return this.#duplicate(view);
-    if (kind === 'non_owner') return this.#soldToAnother(view);
+    if (kind === 'too_many') return this.#oneTooMany(view);
+    if (kind === 'non_owner') return this.#notTheOwner(view);
     if (isFailure(view)) return this.#failed(view);
     return isSuccessAt(view, finality) ? this.#redeem() : WAITING;
   }
 
-  /** The ledger lost it, or forgot it. What this process knows of it is all that is left. */
+  /**
+   * The ledger lost or dropped the claim. The answer is what this process knows of it, unless the state of a contract
+   * shows what was done: then the payment is verified again.
+   */
   #gone(): WaitState {
-    return this.#hash === undefined
+    return this.#hash === undefined || this.options.isRepeatable
       ? { kind: 'unknown' }
       : answered(this.options.answers.pending(this.#hash));
   }
 
   async #redeem(): Promise<WaitState> {
-    const {
-      store,
-      requester,
-      authorizationId,
-      answers,
-      connection,
-      finality,
-      acknowledged: told,
-    } = this.options;
+    const { store, requester, authorizationId, answers, connection, finality, acknowledged } =
+      this.options;
     if (!connection.isWritable) return SOON;
-    // From here on the ledger may say that it is this requester's, whether the reply comes or not.
+    // From here on the ledger may hold the sale for this requester, even if the reply is lost.
     this.#mayHaveSale = true;
     const redeemed = await store.redeem(this.ref, requester, finality);
     if (redeemed.kind === 'gone') return this.#gone();
@@ -190,14 +196,14 @@ export class RequesterWait {
         return answered(
           answers.success(
             view,
-            told.sold({ ref: this.ref, authorizationId, requester, isAccepted: false }),
+            acknowledged.sold({ ref: this.ref, authorizationId, requester, isAccepted: false }),
           ),
         );
       case 'not_yet':
         return SOON;
       case 'lost':
         this.#mayHaveSale = false;
-        return this.#soldToAnother(view);
+        return this.#notTheOwner(view);
       case 'not_eligible':
         this.#mayHaveSale = false;
         return this.options.isRepeatable ? this.#repeat(view) : WAITING;
@@ -208,13 +214,26 @@ export class RequesterWait {
     }
   }
 
-  #soldToAnother(view: SettlementView): WaitState {
+  #notTheOwner(view: SettlementView): WaitState {
     return this.options.isRepeatable ? this.#repeat(view) : this.#duplicate(view);
   }
 
-  /** Success, once it is done, for who has not caused it. Nothing is sold by it. */
+  /** The requester is not listed, so it does not wait. */
+  #oneTooMany(view: SettlementView): WaitState {
+    const standing = this.#notTheOwner(view);
+    if (standing.kind !== 'waiting') return standing;
+    const { answers } = this.options;
+    return answered(
+      this.#hash === undefined
+        ? answers.failure('queue_full', undefined, TOO_MANY_RETRY_SECONDS)
+        : answers.pending(this.#hash),
+    );
+  }
+
+  /** A success for a requester that did not cause it, once it is done. It sells nothing. */
   #repeat(view: SettlementView): WaitState {
     const { answers, finality } = this.options;
+    if (isFailure(view)) return this.#failed(view);
     return isSuccessAt(view, finality) ? answered(answers.success(view, undefined)) : WAITING;
   }
 
@@ -227,13 +246,15 @@ export class RequesterWait {
   }
 
   async #timeOut(): Promise<Waited> {
-    const { store, requester, answers } = this.options;
+    const { store, requester, answers, ownDeadlineAt } = this.options;
+    // A process that shuts down takes no claim away from requesters of other processes.
+    const cause = Date.now() < ownDeadlineAt ? 'closed' : 'timeout';
     try {
       if (this.#mayHaveSale) {
         const redeemed = await this.#redeem();
         if (redeemed.kind !== 'waiting') return redeemed;
       }
-      const left = await store.leave(this.ref, requester, 'timeout', this.#hash);
+      const left = await store.leave(this.ref, requester, cause, this.#hash);
       if (left.kind === 'gone') return this.#bestKnown();
       const { view } = left;
       this.#note(view);
@@ -249,9 +270,9 @@ export class RequesterWait {
   }
 
   #failed(view: SettlementView): Waited {
-    const { answers, unknownFailure, acknowledged: told } = this.options;
+    const { answers, unknownFailure, acknowledged } = this.options;
     const isOver = view.state === 'withdrawn';
-    if (isOver) told.withdrawn({ ref: this.ref, reason: view.reason ?? unknownFailure });
+    if (isOver) acknowledged.withdrawn({ ref: this.ref, reason: view.reason ?? unknownFailure });
     return answered(answers.failed(view, unknownFailure), isOver);
   }
 
@@ -279,7 +300,10 @@ export class RequesterWait {
     this.options.deferred.defer(() => this.#giveUp());
   }
 
-  /** Gives up what this requester may hold: a sale whose answer was never sent, and its place among the waiting. */
+  /**
+   * Gives up all that this requester may hold: a sale whose answer was never sent, and its place among the waiting
+   * requesters.
+   */
   async #giveUp(): Promise<void> {
     const { store, requester, authorizationId } = this.options;
     if (this.#mayHaveSale) await store.rollBack(this.ref, authorizationId, requester);

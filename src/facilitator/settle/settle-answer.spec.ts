@@ -80,9 +80,9 @@ describe('the answer to a settle', () => {
     ['included', 'finalized', 'included'],
     ['finalized', 'included', 'finalized'],
     ['foreign', 'included', 'finalized'],
-  ])('of success in state %s, asked for at %s, speaks of %s', (state, asked, told) => {
+  ])('of success in state %s, asked for at %s, speaks of %s', (state, asked, shown) => {
     const view = aSettlementView({ state, isPaid: true, transaction: TX });
-    expect(answersTo(PAYER, asked).success(view, rollBack).finality).toBe(told);
+    expect(answersTo(PAYER, asked).success(view, rollBack).finality).toBe(shown);
   });
 
   it('of success carries where the payment is, and how to take it back', () => {

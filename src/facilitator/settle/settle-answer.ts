@@ -3,37 +3,21 @@ import type { ResponseEcho } from '../../protocol/payment/parse-payment.js';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 import type { ReasonFacts } from '../../protocol/reasons/reason-facts.js';
 import type { Finality, SettlementView } from '../../settlement/model/settlement.js';
-import type { Refused } from '../refusal.js';
+import type { SettleBody } from '../dto/settle.response.js';
 import type { PaidBy } from '../status/used-authorization-finder.js';
-
-/** The body of a settle answer (x402 V2 specification §5.3.2, V1 §5.3); strings are never missing. */
-interface SettleBody {
-  readonly success: boolean;
-  readonly errorReason?: Reason;
-  readonly errorMessage?: string;
-  readonly payer?: string;
-  /** The hash once one is known, else empty. */
-  readonly transaction: string;
-  /** In the requester's own form. */
-  readonly network: string;
-  /** The settled amount, atomic units, where it may be less than the signed one. */
-  readonly amount?: string;
-  readonly extra?: Readonly<Record<string, unknown>>;
-  readonly extensions?: Refused['extensions'];
-}
 
 export interface SettleAnswer {
   readonly status: number;
   readonly body: SettleBody;
   readonly settlementId: string | undefined;
-  /** The certainty at which this answer speaks. */
+  /** The finality that this answer asserts. */
   readonly finality: Finality;
   readonly retryAfterSeconds?: number;
-  /** Refused as used, and this transaction of another sender paid the payee exactly this. */
+  /** Refused as used, because this transaction of another sender paid the payee exactly this amount. */
   readonly paidBy?: PaidBy;
-  /** A sentence on what was found out beyond the reason of a refusal. */
+  /** One sentence of detail beyond the reason of a refusal. */
   readonly cause?: string;
-  /** What becomes of what the request carried beside the payment. */
+  /** Results of the extensions that the request carried beside the payment. */
   readonly extensionResponses?: string;
   /** Present when the answer sells: to be called when the response closes before it is finished. */
   readonly rollBack?: () => Promise<void>;
@@ -47,7 +31,7 @@ export class SettleAnswers {
     private readonly settlementId: string | undefined,
   ) {}
 
-  /** The same answers about a claim that is known by now. */
+  /** The same answers for a claim that is now known. */
   of(settlementId: string): SettleAnswers {
     return new SettleAnswers(this.correspondent, this.finality, settlementId);
   }
@@ -67,9 +51,9 @@ export class SettleAnswers {
   }
 
   /**
-   * Of a settlement that has failed.
+   * The answer for a failed settlement.
    *
-   * @param unknown - where it is not known why.
+   * @param unknown - the reason if the cause is unknown.
    */
   failed({ state, reason, transaction, logIndex }: SettlementView, unknown: Reason): SettleAnswer {
     const answer = this.failure(reason ?? unknown, transaction);
@@ -79,12 +63,12 @@ export class SettleAnswers {
       : answer;
   }
 
-  /** Non-terminal: a transaction was sent, its outcome is not known yet. */
+  /** Not final: a transaction was sent, and its outcome is unknown. */
   pending(transaction: Hex): SettleAnswer {
     return this.failure('settlement_pending', transaction);
   }
 
-  /** The ledger went back a moment ago, and other processes may still replay a sale of this payment. */
+  /** The ledger has just lost its newest writes, and other processes may still replay a sale of this payment. */
   notYet(): SettleAnswer {
     const cause =
       'Redis lost its newest writes in a failover or a restart. ' +
@@ -110,12 +94,12 @@ export class SettleAnswers {
     };
   }
 
-  /** Of what was done before, by a transaction that is not known. It is so at the finality that was asked for. */
+  /** The answer for an action that an unknown transaction did before, at the requested finality. */
   doneBefore(): SettleAnswer {
     return this.#answer({ success: true, transaction: '' }, 200);
   }
 
-  /** 202: the settlement is this requester's to look up; nothing is known of its outcome yet. */
+  /** 202: the requester can look the settlement up; its outcome is unknown. */
   accepted(
     view: { id: string; transaction?: Hex | undefined },
     rollBack: () => Promise<void>,

@@ -1,3 +1,4 @@
+import type { Hex } from 'viem';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { hashOf } from '../../protocol/payment/hash.js';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
@@ -15,7 +16,7 @@ export interface SettleRequest {
   readonly keyTag: string;
   /** Tag of the buyer's label within the same scope, or empty; see {@link labelTagOf}. */
   readonly labelTag?: string;
-  /** Who asks, as hashes; see `credentialsOf`. */
+  /** The credentials of the requester, as hashes; see `credentialsOf`. */
   readonly credentials: readonly string[];
   /** `Prefer: respond-async`. */
   readonly isAsync: boolean;
@@ -23,11 +24,11 @@ export interface SettleRequest {
   /** Milliseconds since the epoch of the request's first byte. */
   readonly arrivedAt: number;
   readonly connection: Connection;
-  /** Told the name of a claim before it is made. It does not wait, and it may never be made. */
+  /** Called with the name of a claim before it is made. It must not block, and the claim may never be made. */
   readonly beforeClaim?: (ref: ClaimRef) => void;
 }
 
-/** The scope of keys: the API key if there is one, else payee and payer; never the caller's address. */
+/** The scope of keys: the API key if there is one, otherwise payee and payer, never the caller's address. */
 export function keyScope(
   caller: string | undefined,
   { payTo, payer }: { readonly payTo: string; readonly payer: string },
@@ -39,7 +40,7 @@ export function keyTagOf(key: string | undefined, scope: readonly string[]): str
   return key === undefined || key === '' ? '' : hashOf(['idempotency', ...scope, key]);
 }
 
-/** A buyer's label is looked up within the scope that a key counts in, and is never taken for one. */
+/** A buyer's label has the scope of an idempotency key, but is never taken for one. */
 export function labelTagOf(label: string | undefined, scope: readonly string[]): string {
   return label === undefined ? '' : hashOf(['label', ...scope, label]);
 }
@@ -52,17 +53,26 @@ export interface SettleContext {
   readonly answers: SettleAnswers;
   readonly requester: Requester;
   readonly chain: EvmChain;
+  /**
+   * Milliseconds since the epoch at which the request is answered with what is known; earlier after a shutdown has
+   * begun.
+   */
+  readonly deadlineAt: () => number;
 }
 
-/** One whose payment has a name, by which the ledger can be asked for it. */
+/** A request whose payment has an id, by which the ledger can be read. */
 export interface NamedContext extends SettleContext {
   readonly identity: PaymentIdentity;
   readonly key: KeyBinding;
 }
 
-/**
- * What came of one round: an answer, that the ledger has changed under it, or that it does not know a claim any more
- * which this request made or joined.
- */
+/** A claim that a request made or joined, and that the ledger no longer has. */
+export interface LostClaimRef {
+  readonly ref: ClaimRef;
+  /** A transaction of the claim that this process knows. */
+  readonly hash: Hex | undefined;
+}
+
+/** The result of one round: an answer, a change in the ledger that needs another round, or a lost claim. */
 export type Round =
-  { readonly answer: SettleAnswer | undefined } | { readonly lost: ClaimRef } | 'again';
+  { readonly answer: SettleAnswer | undefined } | { readonly lost: LostClaimRef } | 'again';

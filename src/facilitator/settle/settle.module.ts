@@ -6,9 +6,9 @@ import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { SettlementModule } from '../../settlement/settlement.module.js';
 import { VerificationModule } from '../verify/verification.module.js';
 import { AcknowledgedAnswers } from './acknowledged-answers.js';
+import { ActionDetailsReader } from './action-details.js';
 import { Claiming } from './claiming.js';
 import { DeferredSteps } from './deferred-steps.js';
-import { DoneFacts } from './done-facts.js';
 import { LostClaims } from './lost-claims.js';
 import { PastAnswers } from './past-answers.js';
 import { SettleService } from './settle.service.js';
@@ -26,7 +26,7 @@ export class SettleModule {
         LostClaims,
         PastAnswers,
         Claiming,
-        DoneFacts,
+        ActionDetailsReader,
         SettleService,
       ],
       exports: [SettleService, settlement],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { type Hex, numberToHex } from 'viem';
+import { type Address, type Hex, numberToHex } from 'viem';
 import { aSettleService } from '../../../test/builders/facilitator/settle-service.js';
 import { anEip3009Authorization } from '../../../test/builders/protocol/payment/accepted-payment.js';
 import {
@@ -9,19 +9,27 @@ import {
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
+import { aRequester } from '../../../test/twins/settlement/ledger/settlement-store-contract.js';
+import type { BlockPoint } from '../../platform/chain/chain-queries.js';
+import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
+import { addressWord, keccakOfText, uintWord } from '../../protocol/evm/abi-words.js';
+import { CHANNEL_ESCROW } from '../../protocol/evm/contracts.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
+import type { PayoutClaim } from '../../protocol/schemes/batch-settlement/claims.js';
+import type { Payout } from '../../protocol/schemes/batch-settlement/payout.js';
 import { AWAITED_MS } from '../../settlement/ledger/epoch.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
 import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
-import type { SettlementEvent } from '../../settlement/ledger/settlement-events.js';
+import type { SettlementUpdate } from '../../settlement/ledger/settlement-events.js';
 import { RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
 import type { Match, Verification } from '../verify/payment-verifier.js';
 import { LEDGER_WENT_BACK } from './acknowledged-answers.js';
+import { ActionDetailsReader } from './action-details.js';
 import type { SettleService } from './settle.service.js';
 import type { SettleAnswer } from './settle-answer.js';
 import { keyTagOf, type SettleRequest } from './settle-context.js';
@@ -58,11 +66,24 @@ function aPayment({ nonce = (nonces += 1), value = 1000n } = {}): Payment {
 const verifications = {
   verify: ({ claim, builderCodes }: Payment): Promise<Verification> => {
     const { from, to, nonce, value } = claim as Eip3009Claim;
+    if (claim.scheme === 'batch-settlement') {
+      const { token, upTo } = claim as PayoutClaim;
+      const payout = { scheme: claim.scheme, method: 'channel-settle', from, token, upTo } as const;
+      return Promise.resolve({
+        isValid: true,
+        authorization: { ...payout, signature: '0x' } as Payout,
+        payerHasCode: false,
+        means: { balance: undefined, allowance: undefined },
+      });
+    }
     if (claim.scheme === 'upto') {
       const { from: payer } = claim as UptoClaim;
-      const judged = { authorization: anUptoAuthorization({ from: payer }), payerHasCode: false };
+      const verification = {
+        authorization: anUptoAuthorization({ from: payer }),
+        payerHasCode: false,
+      };
       const means = { balance: undefined, allowance: undefined };
-      return Promise.resolve({ isValid: true, ...judged, means });
+      return Promise.resolve({ isValid: true, ...verification, means });
     }
     const authorization = anEip3009Authorization({
       ...(from && { from }),
@@ -83,6 +104,59 @@ const verifications = {
     Promise.resolve<Match>({ kind: known.termsTag === termsTag ? 'same' : 'other_terms' }),
 };
 
+const RECEIVER: Address = `0x${'5e'.repeat(20)}`;
+const TOKEN: Address = `0x${'70'.repeat(20)}`;
+
+function aPayout(upTo: bigint): Payment {
+  const [from, token] = [RECEIVER, TOKEN];
+  const claim = {
+    scheme: 'batch-settlement',
+    method: 'channel-settle',
+    from,
+    token,
+    upTo,
+    nonce: undefined,
+    signature: undefined,
+  } as const;
+  return { ...aPayment(), claim: claim satisfies PayoutClaim };
+}
+
+/** One whose newest block pays a receiver what was claimed. */
+function anEscrowChain(paidOut: () => bigint): EvmChain {
+  const head = 100n;
+  const paid = (block: bigint) => (block < head ? 0n : paidOut());
+  const topics: readonly Hex[] = [
+    keccakOfText('Settled(address,address,address,uint128)'),
+    `0x${addressWord(RECEIVER)}`,
+    `0x${addressWord(TOKEN)}`,
+  ];
+  const log = () => ({
+    address: CHANNEL_ESCROW,
+    topics,
+    data: `0x${uintWord(paidOut())}`,
+    logIndex: 0,
+    transactionHash: TX,
+    blockNumber: head,
+  });
+  const view = {
+    chainId: CHAIN_ID,
+    health: { endpoint: { name: 'node' } },
+    call: (_: unknown, _gas: unknown, at: BlockPoint) => {
+      const block = typeof at === 'object' && 'blockNumber' in at ? at.blockNumber : head;
+      const data = `0x${uintWord(paid(block))}${uintWord(paid(block))}`;
+      return Promise.resolve({ status: 'returned', data });
+    },
+    logs: () => Promise.resolve([log()]),
+    receipt: () => Promise.resolve({ isSuccess: true, logs: [log()], blockHash: TX }),
+  };
+  return {
+    chainId: CHAIN_ID,
+    recentBlocks: () => Promise.resolve({ from: 1n, to: head }),
+    quorumRead: async ({ read }: { read: (of: unknown) => Promise<{ value: unknown }> }) =>
+      (await read(view)).value,
+  } as unknown as EvmChain;
+}
+
 describe('SettleService', () => {
   let store: MemorySettlementStore;
   let service: SettleService;
@@ -96,6 +170,13 @@ describe('SettleService', () => {
   let beforeRefusal: () => Promise<void>;
   /** Whether the chain says what its payments are of. */
   let isCompleted: boolean;
+  /** What the escrow has paid out to the receiver, atomic units. */
+  let paidOut: bigint;
+  /** The process begins to end. */
+  let endInTime: () => void;
+  let isFinallyDone: () => Promise<boolean>;
+  /** When the adoption of a lost claim is given up. */
+  let adoptUntil: () => number;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
@@ -104,8 +185,10 @@ describe('SettleService', () => {
     usedBy = undefined;
     refusal = undefined;
     done = 'no';
+    isFinallyDone = () => Promise.resolve(done === 'finally');
     beforeRefusal = () => Promise.resolve();
     isCompleted = false;
+    paidOut = 0n;
     store = new MemorySettlementStore(() => Date.now(), 60_000);
     labels = new MemoryLabelStore();
     service = aService();
@@ -115,10 +198,10 @@ describe('SettleService', () => {
   });
 
   function aService(): SettleService {
-    const listeners = new Map<string, Set<(event: SettlementEvent) => void>>();
-    store.onNews = (id, kind, transaction) => {
-      const event: SettlementEvent = {
-        kind: kind as SettlementEvent['kind'],
+    const listeners = new Map<string, Set<(event: SettlementUpdate) => void>>();
+    store.onUpdate = (id, kind, transaction) => {
+      const event: SettlementUpdate = {
+        kind: kind as SettlementUpdate['kind'],
         transaction,
         reason: undefined,
       };
@@ -151,7 +234,7 @@ describe('SettleService', () => {
           await beforeRefusal();
           return { isValid: false, reason, isFromChainState: false };
         },
-        isFinallyDone: () => Promise.resolve(done === 'finally'),
+        isFinallyDone: () => isFinallyDone(),
       },
       archive: NO_ARCHIVE,
       finder: {
@@ -163,7 +246,8 @@ describe('SettleService', () => {
           ),
       },
       lostClaims: {
-        adopt: async ({ ref, identity, requester, settledAmount }) => {
+        adopt: async ({ ref, identity, requester, settledAmount, deadlineAt }) => {
+          adoptUntil = deadlineAt;
           const adopted = await store.adopt(requester, {
             ...ref,
             identity,
@@ -180,7 +264,12 @@ describe('SettleService', () => {
       addJob: (id) => jobs.push(id),
       onTrouble: (what) => trouble.push(what),
       chainId: CHAIN_ID,
+      chain: anEscrowChain(() => paidOut),
       waitMs: WAIT_MS,
+      onClaiming: (claiming) =>
+        (endInTime = () => {
+          claiming.endInTime();
+        }),
     });
   }
 
@@ -326,7 +415,7 @@ describe('SettleService', () => {
       const answering = settle(payment, { labelTag: 'label' });
       await pay(payment);
       expect((await answering)?.body.success).toBe(true);
-      expect(trouble).toEqual(['a label of a claim']);
+      expect(trouble).toEqual(['storing the label of a claim']);
     });
 
     it('notes nothing where it is refused', async () => {
@@ -602,7 +691,19 @@ describe('SettleService', () => {
     expect(trouble).toEqual([LEDGER_WENT_BACK]);
     store.goBack();
     await pass(10);
-    expect(trouble.slice(1)).toEqual([LEDGER_WENT_BACK, 'restating a withdrawal']);
+    expect(trouble.slice(1)).toEqual([LEDGER_WENT_BACK, 'replaying a withdrawal']);
+  });
+
+  it('sells nothing where a fault keeps its success from the requester', async () => {
+    const added = jest.spyOn(ActionDetailsReader.prototype, 'added');
+    const payment = aPayment();
+    added.mockRejectedValueOnce(new RangeError('a fault'));
+    const settling = settle(payment);
+    const failing = expect(settling).rejects.toThrow('a fault');
+    await pay(payment);
+    await failing;
+    added.mockRestore();
+    expect((await settle(payment))?.body).toMatchObject({ success: true, transaction: TX });
   });
 
   it('the ledger lost the claim of a 202: no other request gets a 202 or success', async () => {
@@ -756,6 +857,209 @@ describe('SettleService', () => {
       success: false,
       errorReason: refusal,
       transaction: TX,
+    });
+  });
+
+  it('a process that ends answers with what is known, before its connections are closed', async () => {
+    const [sent, queued] = [aPayment(), aPayment()];
+    const answering = [settle(sent), settle(queued)];
+    await pass(0);
+    send(liveOf(sent));
+    endInTime();
+    await pass(6000);
+    const [pending, withdrawn] = (await Promise.all(answering)).map((answer) => answer?.body);
+    expect(pending).toMatchObject({ errorReason: 'settlement_pending', transaction: TX });
+    expect(withdrawn).toMatchObject({ errorReason: 'settlement_not_sent', transaction: '' });
+  });
+
+  it('a process that ends leaves a claim to the requesters of other processes', async () => {
+    const payment = aPayment();
+    const answering = settle(payment);
+    await pass(0);
+    const ofAnother = aRequester();
+    const ref = { chainId: CHAIN_ID, id: liveOf(payment) };
+    expect((await store.join(ref, ofAnother)).kind).toBe('waiting');
+    endInTime();
+    for (let second = 0; second < 6; second += 1) {
+      await pass(1000);
+      await store.join(ref, ofAnother);
+    }
+    expect((await answering)?.body).toMatchObject({
+      errorReason: 'network_unavailable',
+      transaction: '',
+    });
+    expect(liveOf(payment)).toBe(ref.id);
+  });
+
+  async function isRefusedByNow(answering: ReturnType<typeof settle>): Promise<void> {
+    const answer = await Promise.race([answering, pass(0).then(() => 'it still waits')]);
+    expect(answer).toMatchObject({ body: { errorReason: 'network_unavailable' } });
+  }
+
+  it('a process that ends answers who asks a ledger that is away', async () => {
+    const payment = aPayment();
+    const beforeClaim = () => (store.outage = 'away');
+    const answering = settle(payment, { beforeClaim });
+    await pass(1000);
+    endInTime();
+    await pass(5000);
+    await isRefusedByNow(answering);
+  });
+
+  it('a process that ends answers who waits until what another has done is final', async () => {
+    done = 'yes';
+    const answering = settle(aPayment(), { finality: 'finalized' });
+    await pass(1000);
+    endInTime();
+    await pass(5000);
+    await isRefusedByNow(answering);
+  });
+
+  it('answers in time who waits until what another has done is final, at a chain that does not answer', async () => {
+    done = 'yes';
+    isFinallyDone = () => new Promise(() => undefined);
+    const answering = settle(aPayment(), { finality: 'finalized' });
+    await pass(WAIT_MS);
+    await isRefusedByNow(answering);
+  });
+
+  it('gives who adopts a lost claim until the process ends', async () => {
+    const payment = aPayment();
+    const settling = settle(payment);
+    await pass(0);
+    store.forgetAll();
+    [usedBy, refusal] = [{ transaction: TX }, 'invalid_exact_evm_nonce_already_used'];
+    await pass(1100);
+    await settling;
+    const before = adoptUntil();
+    endInTime();
+    expect(before - adoptUntil()).toBeGreaterThan(WAIT_MS / 2);
+  });
+
+  describe('an action of a seller, which is not sold', () => {
+    beforeEach(() => {
+      isCompleted = true;
+      service = aService();
+      paidOut = 300n;
+    });
+
+    it('is answered with 202 to all who ask so, and with its success once it is done', async () => {
+      const payout = aPayout(300n);
+      const asked = { isAsync: true };
+      for (let times = 0; times < 2; times += 1) {
+        expect((await settle(payout, asked))?.status).toBe(202);
+      }
+      await pay(payout);
+      const answer = settle(payout, { ...asked, address: '203.0.113.9' });
+      await pass(100);
+      expect(await answer).toMatchObject({ status: 200, body: { success: true, transaction: TX } });
+    });
+
+    it.each([
+      ['with a key of its own', 1],
+      ['of whom there are as many as the ledger lists', 64],
+    ])('that a 202 accepted goes on when a stranger %s leaves', async (_, strangers) => {
+      const payout = aPayout(300n);
+      const leaving = Array.from({ length: strangers }, (_, index) =>
+        settle(payout, { address: `203.0.113.${index}`, key: `stranger ${index}` }),
+      );
+      await pass(WAIT_MS);
+      expect((await settle(payout, { isAsync: true }))?.status).toBe(202);
+      await pass(WAIT_MS + 1000);
+      for (const answer of await Promise.all(leaving)) {
+        expect(answer?.body).not.toMatchObject({ errorReason: 'settlement_not_sent' });
+      }
+      await pay(payout);
+      const answer = settle(payout);
+      await pass(100);
+      expect((await answer)?.body).toMatchObject({ success: true, transaction: TX });
+    });
+
+    it('is a success to more requesters than the ledger lists: the others ask again', async () => {
+      const payout = aPayout(300n);
+      const waiting = Array.from({ length: 64 }, () => settle(payout));
+      await pass(0);
+      const queueFull = settle(payout);
+      await pass(200);
+      expect(await queueFull).toMatchObject({
+        body: { errorReason: 'queue_full', transaction: '' },
+        retryAfterSeconds: 5,
+      });
+      send(liveOf(payout));
+      const pending = settle(payout);
+      await pass(200);
+      expect((await pending)?.body).toMatchObject({
+        errorReason: 'settlement_pending',
+        transaction: TX,
+      });
+      store.happens(liveOf(payout), 'included', TX);
+      const again = settle(payout);
+      await pass(1000);
+      for (const answer of await Promise.all([...waiting, again])) {
+        expect(answer?.body).toMatchObject({ success: true, transaction: TX });
+      }
+    });
+  });
+
+  describe('an action of a seller whose claim the ledger lost', () => {
+    const NOTHING_LEFT: Reason = 'invalid_batch_settlement_evm_nothing_to_settle';
+
+    it.each([
+      ['and knows no transaction', false],
+      ['and knows its transaction', true],
+    ])('is a success where it is done: its requester waits, %s', async (_, isSent) => {
+      paidOut = 300n;
+      const payout = aPayout(300n);
+      isCompleted = true;
+      service = aService();
+      const settling = settle(payout);
+      await pass(0);
+      if (isSent) send(liveOf(payout));
+      await pass(0);
+      store.forgetAll();
+      refusal = NOTHING_LEFT;
+      await pass(1100);
+      expect((await settling)?.body).toMatchObject({
+        success: true,
+        transaction: TX,
+        amount: '300',
+      });
+      // A requester that did not ask before the loss is answered by the chain.
+      const stranger = settle(payout);
+      await pass(0);
+      expect((await stranger)?.body).toMatchObject({ errorReason: NOTHING_LEFT, transaction: '' });
+    });
+
+    it('is pending, and not claimed again, while its transaction may still be mined', async () => {
+      const payout = aPayout(300n);
+      isCompleted = true;
+      service = aService();
+      const settling = settle(payout);
+      await pass(0);
+      send(liveOf(payout));
+      store.forgetAll();
+      await pass(1100);
+      expect((await settling)?.body).toMatchObject({
+        errorReason: 'settlement_pending',
+        transaction: TX,
+      });
+      expect(jobs).toHaveLength(1);
+    });
+
+    it.each([
+      ['refused where it is not done', false, NOTHING_LEFT, ''],
+      ['pending where its transaction is known and not mined', true, 'settlement_pending', TX],
+    ])('is %s', async (_, isSent, errorReason, transaction) => {
+      const payout = aPayout(300n);
+      isCompleted = true;
+      service = aService();
+      const settling = settle(payout);
+      await pass(0);
+      if (isSent) send(liveOf(payout));
+      store.forgetAll();
+      refusal = NOTHING_LEFT;
+      await pass(1100);
+      expect((await settling)?.body).toMatchObject({ success: false, errorReason, transaction });
     });
   });
 

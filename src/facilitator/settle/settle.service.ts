@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
-import { delay } from '../../platform/concurrency/timing.js';
+import { delay, withTimeout } from '../../platform/concurrency/timing.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/errors.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
@@ -18,44 +18,48 @@ import {
   type SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
 import {
+  type Finality,
   isFailure,
   isReopened,
   isSoldToKey,
   type SettlementView,
 } from '../../settlement/model/settlement.js';
 import { ArchivedPayments } from '../status/archived-payments.js';
-import { payerRefOf, PaymentVerifier, type ValidVerification } from '../verify/payment-verifier.js';
+import { payerRefOf, PaymentVerifier } from '../verify/payment-verifier.js';
+import { ActionDetailsReader } from './action-details.js';
 import { Claiming } from './claiming.js';
 import { DeferredSteps } from './deferred-steps.js';
-import { DoneFacts } from './done-facts.js';
 import { boundPaymentOf, KEY_REFUSALS, KeyBinding } from './key-binding.js';
 import { PastAnswers } from './past-answers.js';
 import { type SettleAnswer, SettleAnswers } from './settle-answer.js';
-import type { NamedContext, Round, SettleContext, SettleRequest } from './settle-context.js';
+import type {
+  LostClaimRef,
+  NamedContext,
+  Round,
+  SettleContext,
+  SettleRequest,
+} from './settle-context.js';
 
-/** What the ledger knows of a payment, and of the idempotency key that it comes with. */
+/** The ledger's facts about a payment and about its idempotency key. */
 interface Known {
   readonly look: Look;
   readonly binding: Binding | undefined;
 }
 
-/**
- * How often a request is judged again when the ledger changed under it. Each round means that another
- * requester moved the same settlement.
- */
+/** How often a request is processed again when another requester moved the same settlement. */
 const ROUNDS_MAX = 5;
 
-/** Between two looks at claims that a payout waits for: less than a block takes. */
+/** Interval of looks at claims that a payout waits for: less than a block takes. */
 const CLAIMS_AGAIN_MS = 200;
-/** How long a payout waits for claims of its receiver. One that it misses is paid by the next payout. */
+/** How long a payout waits for claims of its receiver. The next payout pays a claim that this one misses. */
 const CLAIMS_WAIT_MS = 2000;
 
-/** Between two looks whether the block of another sender is final. */
+/** Interval of looks whether the block of another sender is final. */
 const FINAL_AGAIN_MS = 400;
 const NOT_FINAL_YET =
   'Another sender has done this, in a block that is not final yet. Send the same request again.';
 
-/** Settles a payment once, for any number of requests, and gives each the one true answer. */
+/** Settles a payment once for any number of requests, and gives each of them the true answer. */
 @Injectable()
 export class SettleService {
   #requesters = 0;
@@ -69,7 +73,7 @@ export class SettleService {
     private readonly archived: ArchivedPayments,
     private readonly deferred: DeferredSteps,
     @Inject(ProcessRegistry) private readonly processes: Pick<ProcessRegistry, 'processId'>,
-    private readonly doneFacts: DoneFacts,
+    private readonly actionDetails: ActionDetailsReader,
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'settleWaitMs'>,
   ) {}
 
@@ -84,14 +88,28 @@ export class SettleService {
     try {
       const completed = await this.#completed(request);
       if (typeof completed === 'string') return answers.failure(completed);
-      const answer = await this.#settle({ ...request, payment: completed }, answers, chain);
-      if (answer === undefined) return undefined;
-      const deadline = this.claiming.deadlineOf(request);
-      return await this.doneFacts.added(answer, { payment: completed, chain }, answers, deadline);
+      const whole = { ...request, payment: completed };
+      const answer = await this.#settle(whole, answers, chain);
+      return answer && (await this.#withDetails(answer, whole, answers, chain));
     } catch (error) {
-      if (error instanceof ChainUnavailableError || error instanceof RedisUnavailableError) {
-        return answers.failure('network_unavailable');
-      }
+      if (isAway(error)) return answers.failure('network_unavailable');
+      throw error;
+    }
+  }
+
+  /** If the details fail, no requester gets the success, so its sale is undone. */
+  async #withDetails(
+    answer: SettleAnswer,
+    request: SettleRequest,
+    answers: SettleAnswers,
+    chain: EvmChain,
+  ): Promise<SettleAnswer> {
+    const deadline = this.claiming.deadlineOf(request);
+    const asked = { payment: request.payment, chain };
+    try {
+      return await this.actionDetails.added(answer, asked, answers, deadline);
+    } catch (error) {
+      await answer.rollBack?.();
       throw error;
     }
   }
@@ -109,8 +127,8 @@ export class SettleService {
   }
 
   /**
-   * The payment with the part that only the chain knows. Claims of the same receiver that are under way change that part:
-   * they are awaited, but not for long: anybody can make a claim that names this receiver.
+   * The payment with the part that only the chain knows. Claims of the same receiver in progress change that part, so
+   * they are awaited, though not for long: anybody can make a claim that names this receiver.
    */
   async #completed({ payment, arrivedAt }: SettleRequest): Promise<Payment | Reason> {
     const until = arrivedAt + Math.min(CLAIMS_WAIT_MS, this.config.settleWaitMs / 2);
@@ -130,36 +148,83 @@ export class SettleService {
     return inFlight.claims > 0;
   }
 
-  /** Look, verify, claim or join, wait; again where another requester moved the settlement meanwhile. */
+  /** Look, verify, claim or join, wait; repeated where another requester moved the settlement meanwhile. */
   async #settleNamed(context: NamedContext): Promise<SettleAnswer | undefined> {
-    let lost: ClaimRef | undefined;
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      // The verifier is asked only what the ledger does not know yet.
-      const known = await this.#look(context);
-      const result = await this.#round(context, known);
-      if (result === 'again') continue;
-      if ('answer' in result) {
-        const isKeyKnown = known.binding !== undefined;
-        return await this.past.insteadOf(result.answer, context, { isKeyKnown, lost });
+    let lost: LostClaimRef | undefined;
+    try {
+      for (let round = 0; round < ROUNDS_MAX; round += 1) {
+        // The verifier is asked only what the ledger does not know yet.
+        const known = await this.#look(context);
+        const result = await this.#round(context, known, lost);
+        if (result === 'again') continue;
+        if ('answer' in result) {
+          const isKeyKnown = known.binding !== undefined;
+          const answer =
+            lost === undefined
+              ? result.answer
+              : await this.#knowingLost(context, result.answer, lost, isKeyKnown);
+          return await this.past.insteadOf(answer, context, { isKeyKnown, lost: lost?.ref });
+        }
+        lost = result.lost;
       }
-      lost = result.lost;
+    } catch (error) {
+      if (lost?.hash === undefined || !isAway(error)) throw error;
+      return context.answers.of(lost.ref.id).pending(lost.hash);
     }
-    return context.answers.failure('network_unavailable');
+    return lost?.hash === undefined
+      ? context.answers.failure('network_unavailable')
+      : context.answers.of(lost.ref.id).pending(lost.hash);
   }
 
-  async #round(context: NamedContext, { look, binding }: Known): Promise<Round> {
+  /**
+   * An action that is refused after the ledger lost its claim may be done already: its transaction was sent before the
+   * loss. The state of its contract shows that.
+   */
+  async #knowingLost(
+    context: NamedContext,
+    answer: SettleAnswer | undefined,
+    { ref, hash }: LostClaimRef,
+    isKeyKnown: boolean,
+  ): Promise<SettleAnswer | undefined> {
+    const { request, answers, chain, deadlineAt } = context;
+    if (answer?.body.success !== false || answer.body.transaction !== '') return answer;
+    const { payment } = request;
+    const isDoneAt = (finality: Finality) =>
+      this.actionDetails.isDone({ payment, chain }, finality, deadlineAt());
+    const isDone = await isDoneAt('included');
+    if (isDone === true) {
+      const isFinal = async () => (await isDoneAt('finalized')) === true;
+      return this.#doneBefore(context, isFinal, isKeyKnown);
+    }
+    if (hash !== undefined) return answers.of(ref.id).pending(hash);
+    return isDone === undefined ? answers.failure('network_unavailable') : answer;
+  }
+
+  /** @param lost - a claim that the request had in an earlier round. */
+  async #round(
+    context: NamedContext,
+    { look, binding }: Known,
+    lost: LostClaimRef | undefined,
+  ): Promise<Round> {
     const { request, identity, answers, key } = context;
     if (key.isOfAnother(binding)) return this.#takeKeyOver(context);
     const assessed = await this.verifier.assess(request.payment, identity, look, async () => {
-      // What counted against the payer may have been released.
+      // Payments in flight of this payer may have ended meanwhile.
       const again = await this.#look(context);
       return again.look;
     });
     switch (assessed.kind) {
-      case 'good':
-        return assessed.verification.isDone === true
-          ? this.#doneBefore(context, assessed.verification, binding !== undefined)
-          : this.claiming.claim(context, assessed.verification);
+      case 'good': {
+        const { verification } = assessed;
+        if (verification.isDone !== true) {
+          // The transaction of the lost claim may still be mined. Another one would have no effect and cost gas.
+          return lost?.hash === undefined
+            ? this.claiming.claim(context, verification)
+            : { answer: answers.of(lost.ref.id).pending(lost.hash) };
+        }
+        const isFinal = () => this.verifier.isFinallyDone(request.payment, verification);
+        return { answer: await this.#doneBefore(context, isFinal, binding !== undefined) };
+      }
       case 'same':
         return this.#join(context, assessed.known, binding);
       case 'taken':
@@ -167,8 +232,8 @@ export class SettleService {
       case 'not_signed':
         return { answer: answers.failure(assessed.reason) };
       case 'refused': {
-        // Another requester may have settled it since the first look: then the chain's no is our yes, and a
-        // signature that its payer has changed the code for since was good when it counted.
+        // Another requester may have settled the payment since the first look. Then the chain's refusal means success
+        // here, and a signature that was valid at that time stays valid.
         const { look: now } = await this.#look(context);
         if (hasMoved(look.known, now.known)) return 'again';
         const { reason, cause } = assessed.refusal;
@@ -178,27 +243,30 @@ export class SettleService {
   }
 
   /**
-   * Another sender has done it, or an earlier settlement that has left the ledger. Where it is to be final, its block is
-   * waited for: nothing would do it again if that block were replaced.
+   * Another sender did the action, or an earlier settlement that has left the ledger. If finality is required, its
+   * block must become final first, because nothing would repeat the action after a reorganization.
    */
   async #doneBefore(
     context: NamedContext,
-    verification: ValidVerification,
+    isFinal: () => Promise<boolean>,
     isKeyKnown: boolean,
-  ): Promise<Round> {
-    const { request, answers } = context;
-    const until = this.claiming.deadlineOf(request);
-    const isFinal = () => this.verifier.isFinallyDone(request.payment, verification);
-    while (request.finality === 'finalized' && !(await isFinal())) {
-      if (Date.now() + FINAL_AGAIN_MS > until) {
-        return { answer: { ...answers.failure('network_unavailable'), cause: NOT_FINAL_YET } };
+  ): Promise<SettleAnswer> {
+    const { request, answers, deadlineAt } = context;
+    const isFinalInTime = async (): Promise<boolean> => {
+      const leftMs = Math.max(deadlineAt() - Date.now(), FINAL_AGAIN_MS);
+      const answer = await withTimeout(leftMs, isFinal());
+      return answer.inTime && answer.value;
+    };
+    while (request.finality === 'finalized' && !(await isFinalInTime())) {
+      if (Date.now() + FINAL_AGAIN_MS > deadlineAt()) {
+        return { ...answers.failure('network_unavailable'), cause: NOT_FINAL_YET };
       }
       await delay(FINAL_AGAIN_MS);
     }
-    return { answer: await this.past.ofDone(context, isKeyKnown) };
+    return this.past.ofDone(context, isKeyKnown);
   }
 
-  /** Joins the claim that the payment was made for, unless that is over or another's. */
+  /** Joins the claim of the payment, unless the claim is over or belongs to another payment. */
   async #join(
     context: NamedContext,
     known: SettlementView,
@@ -216,11 +284,11 @@ export class SettleService {
     }
     const { chainId, amount } = request.payment.requirements;
     if (known.settledAmount !== undefined && known.settledAmount !== amount) {
-      // The first settle has bound the amount, and this one would pay for other goods.
+      // The first settle has bound the amount. This request would pay for other goods.
       return { answer: answers.failure('duplicate_settlement', known.transaction) };
     }
     if (binding === undefined) {
-      // Others have asked for the payment before: a key that is new to the ledger may be an old one of another payment.
+      // Others have requested this payment before, so a key that is new to the ledger may belong to another payment.
       const { payment, keyTag } = request;
       const isOfAnother = await this.archived.isKeyOfAnother(keyTag, payment, identity);
       const bound = isOfAnother ? 'conflict' : await key.bind();
@@ -231,8 +299,8 @@ export class SettleService {
   }
 
   /**
-   * A key that was bound to another payment is free where that payment failed. A caller without a valid payment of its
-   * own learns nothing, not even about a key.
+   * A key that was bound to a failed payment is free. A caller without a valid payment of its own gets no answer about
+   * a key.
    */
   async #takeKeyOver({ request, answers, key }: NamedContext): Promise<Round> {
     const verdict = await this.verifier.verifyTerms(request.payment);
@@ -241,7 +309,7 @@ export class SettleService {
     return bound === 'bound' ? 'again' : { answer: answers.failure(KEY_REFUSALS[bound]) };
   }
 
-  /** A claim no wallet can have signed is refused somewhere along the checks. */
+  /** One of the checks refuses a claim that no wallet can have signed. */
   async #refuseNameless(context: SettleContext): Promise<SettleAnswer | undefined> {
     const { answers, request } = context;
     const verdict = await this.verifier.verify(request.payment, BLANK_RECORD);
@@ -272,7 +340,8 @@ export class SettleService {
       credentials: request.credentials,
       arrivedAt: request.arrivedAt,
     };
-    return { request, answers, chain, identity, requester };
+    const deadlineAt = () => this.claiming.deadlineOf(request);
+    return { request, answers, chain, identity, requester, deadlineAt };
   }
 
   #named(context: SettleContext, identity: PaymentIdentity): NamedContext {
@@ -283,7 +352,11 @@ export class SettleService {
   }
 }
 
-/** Whether another requester has brought about more since. What it left open to be claimed again is no answer. */
+function isAway(error: unknown): boolean {
+  return error instanceof ChainUnavailableError || error instanceof RedisUnavailableError;
+}
+
+/** Whether another requester has advanced the settlement since. A settlement that can be claimed again is no answer. */
 function hasMoved(before: SettlementView | undefined, now: SettlementView | undefined): boolean {
   if (now === undefined || isReopened(now)) return false;
   return before?.id !== now.id || before.state !== now.state;

@@ -4,12 +4,12 @@ import type { Hex } from 'viem';
 /**
  * The outcomes that a seller may simulate instead of a settle.
  *
- * - `pending`: it was sent and its outcome is unknown; {@link PENDING_MS} later it has landed.
+ * - `pending`: it was sent and its outcome is unknown; {@link PENDING_MS} later it is included.
  * - `reverted`: it was mined and paid nothing.
  * - `expired`: its deadline passed unused.
  * - `duplicate`: another request got success.
- * - `timeout`: no answer for {@link SILENT_MS}, then the connection is closed. It has landed.
- * - `reorg`: success; {@link REORG_MS} later the chain drops it, and it never comes again.
+ * - `timeout`: no answer for {@link SILENT_MS}, then the connection is closed. The payment is included.
+ * - `reorg`: success; {@link REORG_MS} later a reorganization drops the payment for good.
  * - `slow`: success after {@link SLOW_MS}.
  */
 export const SIMULATED_OUTCOMES = [
@@ -25,32 +25,32 @@ export type SimulatedOutcome = (typeof SIMULATED_OUTCOMES)[number];
 
 export const PENDING_MS = 5000;
 export const SLOW_MS = 8000;
-/** Longer than any settle takes here: see `SETTLE_WAIT_MS`. */
+/** Longer than the default of `SETTLE_WAIT_MS`. */
 export const SILENT_MS = 30_000;
 export const REORG_MS = 5000;
-/** After the success that a reorg took back: its deadline. */
+/** Time from the reorganization to the deadline of the payment. */
 export const REORG_OVER_MS = 30_000;
-/** From inclusion to finality. */
+/** Time from inclusion to finality. */
 export const FINAL_MS = 1500;
 
 export function isSimulatedOutcome(text: string): text is SimulatedOutcome {
   return (SIMULATED_OUTCOMES as readonly string[]).includes(text);
 }
 
-/** Chains whose money is worth nothing. Everything else counts as a main network. */
+/** Chains whose coins have no value. Every other chain counts as a main network. */
 const TEST_CHAIN_IDS: ReadonlySet<number> = new Set([
   97, 5611, 31_337, 1337, 11_155_111, 17_000, 560_048, 84_532, 421_614, 11_155_420, 80_002, 43_113,
   11_124, 1328, 2201, 10_143, 324_705_682,
 ]);
 
-/** The one place that says where a settle may be simulated. */
+/** The one rule for where a settle may be simulated. */
 export function mayBeSimulatedOn(chainId: number): boolean {
   return TEST_CHAIN_IDS.has(chainId);
 }
 
 /**
- * Names of a simulated settlement. Both are made of one token of 23 bytes, so that one leads to the other,
- * and both begin with what no real one begins with: a hash with "simulated" in ASCII.
+ * Ids and hashes of simulated settlements. Both are made of one token of 23 bytes, so that each leads to the other.
+ * Both begin with a prefix that no real one has; the hash holds "simulated" in ASCII.
  */
 const ID_PREFIX = 'x-simulated-';
 const HASH_PREFIX = `0x${Buffer.from('simulated').toString('hex')}`;
@@ -60,7 +60,7 @@ const ID = new RegExp(`^${ID_PREFIX}[\\w-]{31}$`);
 const HASH = new RegExp(`^${HASH_PREFIX}[0-9a-f]{${TOKEN_BYTES * 2}}$`);
 
 /**
- * @param caller - id of the API key: what one seller plays is no other's.
+ * @param caller - id of the API key: simulations of one seller are not visible to another.
  * @param authorizationId - see `PaymentIdentity`.
  */
 export function simulatedIdOf(

@@ -20,17 +20,17 @@ import {
   SLOW_MS,
 } from './outcomes.js';
 
-/** What is kept of a simulated settlement: enough to say at any time how it stands. JSON. */
+/** The record of a simulated settlement: enough to derive its state at any time. JSON. */
 export const SimulatedSettlement = z.object({
   id: z.string(),
   outcome: z.enum(SIMULATED_OUTCOMES),
   termsTag: z.string(),
   isAsync: z.boolean(),
-  /** Milliseconds since the epoch of the first request for it. */
+  /** Milliseconds since the epoch of the first request. */
   begunAt: z.number(),
-  /** Atomic units, where less than what was signed may be settled. */
+  /** Atomic units, where less than the signed amount may be settled. */
   settledAmount: z.string().optional(),
-  /** Why it fails, where it does. */
+  /** The reason of a failure. */
   failure: z.string().optional(),
   details: z.object({
     scheme: z.string(),
@@ -46,7 +46,7 @@ export const SimulatedSettlement = z.object({
 });
 export type SimulatedSettlement = z.infer<typeof SimulatedSettlement>;
 
-/** The requester that got a simulated settlement. */
+/** The requester that holds the sale of a simulated settlement. */
 export interface SimulatedSale {
   readonly requester: string;
   readonly keyTag: string;
@@ -81,10 +81,10 @@ export function simulatedDetailsOf({ claim, requirements }: Payment): Details | 
   };
 }
 
-/** A requester that never asked here. */
+/** A requester that does not exist. */
 const ANOTHER: SimulatedSale = { requester: 'x-simulated', keyTag: '', at: 0 };
 
-/** How a simulated settlement stands, in the form of a real one. */
+/** The state of a simulated settlement, in the form of a real one. */
 export function viewOf(simulated: Simulated, now: number): SettlementView {
   const { settlement } = simulated;
   const { id, outcome, termsTag, isAsync, settledAmount, failure } = settlement;
@@ -137,9 +137,9 @@ function stateAt(
     case 'duplicate':
       return 'finalized';
     case 'reorg': {
-      const told = sale?.at ?? now;
-      if (now < told + REORG_MS) return 'included';
-      return now < told + REORG_OVER_MS ? 'broadcast' : 'expired';
+      const soldAt = sale?.at ?? now;
+      if (now < soldAt + REORG_MS) return 'included';
+      return now < soldAt + REORG_OVER_MS ? 'broadcast' : 'expired';
     }
   }
 }
@@ -180,7 +180,7 @@ function wholeDetails(
   };
 }
 
-/** For a payment whose view says success at least at this certainty. */
+/** For a payment that is a success at least at this finality. */
 export function successView(view: SettlementView, finality: Finality): SettlementView {
   return finality === 'finalized' && view.state === 'included'
     ? { ...view, state: 'finalized' }

@@ -190,7 +190,7 @@ describe('a simulated settle', () => {
     await jest.advanceTimersByTimeAsync(1);
     await expect(settle('slow')).rejects.toThrow(/too many/);
     await jest.advanceTimersByTimeAsync(SLOW_MS);
-    const told = await Promise.all(waiting);
-    expect(told.filter((answer) => answer?.body.success === true)).toHaveLength(1);
+    const allAnswers = await Promise.all(waiting);
+    expect(allAnswers.filter((answer) => answer?.body.success === true)).toHaveLength(1);
   });
 });

@@ -35,7 +35,7 @@ import {
 import { SimulationRefused } from './simulation-refused.js';
 import { RedisSimulationStore, type SimulationStore } from './simulation-store.js';
 
-/** Requests of one API key that may be kept waiting at a time, in one process. */
+/** Requests of one API key that may wait at a time, in one process. */
 const WAITS_MOST = 64;
 
 export interface SimulationTerms {
@@ -49,7 +49,7 @@ export interface SimulationTerms {
   readonly connection: Connection;
 }
 
-/** Where payments may be played that could be settled for real. */
+/** Rules for where payments may be simulated. */
 interface SimulationRules {
   maySimulateOn(chainId: number): boolean;
   readonly silentMs: number;
@@ -58,8 +58,7 @@ interface SimulationRules {
 const RULES: SimulationRules = { maySimulateOn: mayBeSimulatedOn, silentMs: SILENT_MS };
 
 /**
- * Settles that are played: the answers of real ones, by the same builders, of payments that never reach the
- * ledger or a chain.
+ * Simulated settles. The builders of real answers make their answers; the payments never reach the ledger or a chain.
  */
 @Injectable()
 export class SimulatedSettles {
@@ -67,7 +66,7 @@ export class SimulatedSettles {
   readonly #stopped: Promise<void>;
   #stop: () => void = () => undefined;
 
-  /** @param chains - that are served: explanations name them. */
+  /** @param chains - the served chains, for explanations. */
   constructor(
     @Inject(RedisSimulationStore) private readonly store: SimulationStore,
     @Inject(ChainRegistry)
@@ -79,14 +78,14 @@ export class SimulatedSettles {
     });
   }
 
-  /** Ends every wait: this process is about to end. */
+  /** Ends every wait before this process ends. */
   @AtShutdown('waits', 'simulated settles')
   stop(): void {
     this.#stop();
   }
 
   /**
-   * @returns `undefined` where nothing is to be said: the connection is to be closed.
+   * @returns `undefined` where the connection is to be closed without an answer.
    * @throws SimulationRefused, RedisUnavailableError
    */
   async settle(request: ReadRequest, terms: SimulationTerms): Promise<SettleAnswer | undefined> {
@@ -110,7 +109,7 @@ export class SimulatedSettles {
     return simulated && simulatedStatusOf(simulated, Date.now());
   }
 
-  /** Of the payments whose names these are, the first that this API key has played with this outcome. */
+  /** The first payment with one of these ids that this API key has simulated with this outcome. */
   async byAuthorization(
     caller: string,
     outcome: SimulatedOutcome,
@@ -140,7 +139,7 @@ export class SimulatedSettles {
       if (left > 0) await this.#wait(caller, left, connection);
     }
     if (!connection.isWritable) return undefined;
-    // As it stands after the wait.
+    // The state after the wait.
     const now = (await this.store.find(settlement.id)) ?? begun;
     return this.#answer(now, answers, payment, terms);
   }
@@ -155,7 +154,7 @@ export class SimulatedSettles {
     const action = actionOf(payment.claim);
     const { reasons, settlesLess } = action;
     const identity = identityOf(payment);
-    // What is played is paid to a payee: a deposit is not.
+    // A simulated settlement pays a payee; a deposit does not.
     const details = action.paysInto === undefined ? simulatedDetailsOf(payment) : undefined;
     if (
       identity === undefined ||
@@ -177,7 +176,7 @@ export class SimulatedSettles {
     };
   }
 
-  /** In the order in which a real one is judged: sold to another, failed, paid, under way. */
+  /** In the order of a real settle: sold to another, failed, paid, in progress. */
   async #answer(
     simulated: Simulated,
     answers: SettleAnswers,
@@ -205,7 +204,7 @@ export class SimulatedSettles {
     }
     if (!isPaidAt(view))
       return transaction === undefined ? duplicate() : answers.pending(transaction);
-    // A success is sold before it is said, as a real one is.
+    // A success is sold before it is answered, like a real one.
     return (await sold()) ? answers.success(successView(view, finality), rollBack) : duplicate();
   }
 

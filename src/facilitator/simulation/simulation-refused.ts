@@ -6,7 +6,7 @@ const REFUSALS = {
   unknown: {
     status: 400,
     reason: 'invalid_payload',
-    message: `X-Simulate: one of ${SIMULATED_OUTCOMES.join(', ')} is expected. Nothing was settled.`,
+    message: `X-Simulate must be one of ${SIMULATED_OUTCOMES.join(', ')}. Nothing was settled.`,
   },
   scope: {
     status: 403,
@@ -38,7 +38,7 @@ const REFUSALS = {
   Record<string, { readonly status: number; readonly reason: Reason; readonly message: string }>
 >;
 
-/** A request to simulate that is not followed, nor taken for a real one. */
+/** A simulation request that is refused, and is not treated as a real settle either. */
 export class SimulationRefused extends StatedProblem {
   constructor(why: keyof typeof REFUSALS) {
     const { status, reason, message } = REFUSALS[why];

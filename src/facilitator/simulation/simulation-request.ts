@@ -1,9 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { callerOf, maySimulate } from '../../platform/http/access.js';
 import { isSimulatedOutcome, type SimulatedOutcome } from './outcomes.js';
 import { SimulationRefused } from './simulation-refused.js';
 
-/** What a request wants to have played, and for whom. */
+/** The simulation that a request asks for, and its API key. */
 export interface AskedSimulation {
   readonly outcome: SimulatedOutcome;
   /** Id of the API key. */
@@ -11,7 +11,7 @@ export interface AskedSimulation {
 }
 
 /**
- * Reads `X-Simulate`, whatever it holds: a request that has it is never a real one.
+ * Reads `X-Simulate`. A request with this header is never a real settle, whatever its value.
  *
  * @returns `undefined` for a request without it.
  * @throws SimulationRefused for a key without the scope, and for an unknown value.
@@ -26,7 +26,5 @@ export function simulationAsked(request: IncomingMessage): AskedSimulation | und
   return { outcome, caller };
 }
 
-/** Marks the answer, so that no reader takes it for a real settlement. */
-export function markSimulated(response: ServerResponse): void {
-  response.setHeader('X-Simulated', 'true');
-}
+/** Header of a simulated answer, so that no reader takes it for a real settlement. */
+export const SIMULATED = { 'X-Simulated': 'true' } as const;

@@ -5,24 +5,24 @@ import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { type Simulated, type SimulatedSale, SimulatedSettlement } from './simulated-settlement.js';
 
-/** How long a simulated settlement can be looked up and asked for again. */
+/** How long a simulated settlement can be looked up and requested again. */
 const KEPT_SECONDS = 900;
-/** Of one API key at a time. */
+/** Limit for one API key. */
 export const KEPT_MOST = 1000;
 
-/** Where simulated settlements are; nothing of the ledger is there. */
+/** The store of simulated settlements; it holds no data of the ledger. */
 export interface SimulationStore {
   /**
-   * Keeps one, unless it is kept already.
+   * Stores a settlement, unless it is stored already.
    *
-   * @returns what is kept of it and whether this call has begun it; `full` where the API key has too many.
+   * @returns the stored settlement and whether this call created it; `full` where the API key has too many.
    */
   begin(
     caller: string,
     settlement: SimulatedSettlement,
   ): Promise<(Simulated & { readonly isNew: boolean }) | 'full'>;
   find(id: string): Promise<Simulated | undefined>;
-  /** @returns whether it is this requester's now. */
+  /** @returns whether this requester holds the sale now. */
   sell(id: string, sale: SimulatedSale): Promise<boolean>;
   rollBack(id: string, requester: string): Promise<void>;
 }
@@ -65,7 +65,7 @@ return redis.call('HDEL', KEYS[1], 'requester', 'keyTag', 'at')
 );
 
 /**
- * In Redis, so that every process says the same of one.
+ * In Redis, so that every process gives the same answer.
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
@@ -91,7 +91,7 @@ export class RedisSimulationStore implements SimulationStore {
     );
     if (begun === 0) return 'full';
     if (begun === 1) return { settlement, sale: undefined, isNew: true };
-    // It may be forgotten between the two: then this one is the first again.
+    // The first may expire between the two calls. Then this call has created it.
     const known = await this.find(id);
     return known === undefined ? this.begin(caller, settlement) : { ...known, isNew: false };
   }

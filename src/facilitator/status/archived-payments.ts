@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { judgeOf } from '../../protocol/schemes/registry.js';
+import { rulesOf } from '../../protocol/schemes/registry.js';
 import { type BoundPayment, isOfPayment } from '../../settlement/ledger/binding.js';
 import {
   type ArchivedSettlement,
@@ -12,31 +12,31 @@ import {
 import { isSoldToKey, type SettlementView } from '../../settlement/model/settlement.js';
 import { PaymentVerifier } from '../verify/payment-verifier.js';
 
-/** What became of a payment that the ledger does not know, for one requester. */
+/** The outcome of a payment that the ledger does not know, for one requester. */
 export type ArchivedPayment =
-  /** `away`: the archive cannot be asked. */
+  /** `away`: the archive does not answer. */
   | { readonly kind: 'unknown' | 'away' }
-  /** It is not the payer's, or not for these requirements. */
+  /** The payer did not sign it, or did not sign it for these requirements. */
   | { readonly kind: 'refused'; readonly reason: Reason }
-  /** It was sold to another; without a settlement it is another payment of the same authorization. */
+  /** It was sold to another requester; without a settlement it is another payment with the same authorization. */
   | { readonly kind: 'sold_to_another'; readonly view: SettlementView | undefined }
   | { readonly kind: 'failed'; readonly view: SettlementView }
-  /** It was paid, and this requester has the sale, or may get it. */
+  /** It was paid, and this requester has the sale or may get it. */
   | { readonly kind: 'paid'; readonly view: SettlementView }
-  /** It was paid, and the archive knows no sale: the archive may miss the last one, so it sells nothing. */
+  /** It was paid, and the archive has no sale. The archive may lack the newest sale, so it sells nothing. */
   | { readonly kind: 'unsold'; readonly view: SettlementView };
 
-/** Who asks. */
+/** The requester of an archived answer. */
 interface ArchiveRequester {
-  /** Empty where it has none of its own. */
+  /** Empty where the requester has none. */
   readonly id: string;
   /** Empty without an idempotency key. */
   readonly keyTag: string;
 }
 
 /**
- * What the archive says of payments that have left the ledger. It is asked only of what cannot be a new
- * payment: its authorization is used, or its time is over, or its idempotency key comes with one of those.
+ * Answers from the archive about payments that have left the ledger. It is asked only about payments that cannot be
+ * new: the authorization is used, the deadline has passed, or the idempotency key belongs to such a payment.
  */
 @Injectable()
 export class ArchivedPayments {
@@ -51,8 +51,8 @@ export class ArchivedPayments {
   }
 
   /**
-   * @param isUsed - whether the chain says so of its authorization.
-   * @throws ChainUnavailableError when a signature has to be checked on the chain, and cannot be.
+   * @param isUsed - whether the chain shows the authorization as used.
+   * @throws ChainUnavailableError when a signature must be checked on chain and the chain does not answer.
    */
   async of(
     payment: Payment,
@@ -75,18 +75,18 @@ export class ArchivedPayments {
     if (match.kind === 'other_terms') {
       return isSold ? { kind: 'sold_to_another', view: undefined } : { kind: 'unknown' };
     }
-    const { isRepeatable } = judgeOf(payment.claim);
+    const { isRepeatable } = rulesOf(payment.claim);
     const isOwn =
       isSoldToKey(view, requester.keyTag) || (isSold && view.sale.requester === requester.id);
     if (isSold && !isRepeatable && !isOwn) return { kind: 'sold_to_another', view };
     if (!view.isPaid) return { kind: 'failed', view };
-    // The first settle has bound the amount, and this one would pay for other goods.
+    // The first settle has bound the amount. This request would pay for other goods.
     const isOtherAmount = view.settledAmount !== undefined && view.settledAmount !== amount;
     if (isOtherAmount) return { kind: 'sold_to_another', view };
     return isOwn || isRepeatable ? { kind: 'paid', view } : { kind: 'unsold', view };
   }
 
-  /** Whether it holds any claim of an authorization. */
+  /** Whether the archive has any claim of an authorization. */
   async hasClaim({
     chainId,
     authorizationId,
@@ -102,8 +102,8 @@ export class ArchivedPayments {
   }
 
   /**
-   * Whether a key that the ledger does not know belongs to another payment. A caller who cannot show a payment of its
-   * own gets no answer about a key.
+   * Whether a key that the ledger does not have belongs to another payment. A caller without a payment of its own gets
+   * no answer about a key.
    *
    * @throws ChainUnavailableError
    */
@@ -126,7 +126,7 @@ export class ArchivedPayments {
   }
 }
 
-/** What is still under way there was lost from the ledger: the chain says what became of it. */
+/** A row that is still in flight was lost from the ledger; the chain has its outcome. */
 function counts({ view: { state, isPaid } }: ArchivedSettlement, isUsed: boolean): boolean {
   return isUsed ? state === 'finalized' || state === 'foreign' : state === 'expired' && !isPaid;
 }

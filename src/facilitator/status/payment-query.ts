@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 
-/** An envelope as {@link readEnvelope} takes it. */
+/** An envelope for {@link readEnvelope}. */
 export interface PaymentQuery {
   readonly paymentPayload: Readonly<Record<string, unknown>>;
   readonly paymentRequirements: Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ import type { AskedSimulation } from '../simulation/simulation-request.js';
 import type { PaymentQuery } from './payment-query.js';
 import { StatusService } from './status.service.js';
 
-/** Finds the settlement of a payment that a caller shows. */
+/** Finds the settlement of a payment that a caller presents. */
 @Injectable()
 export class SettlementLookUp {
   constructor(
@@ -18,7 +18,7 @@ export class SettlementLookUp {
     private readonly simulated: SimulatedSettles,
   ) {}
 
-  /** @param asked - for the one that was played with this outcome, and none that is real. */
+  /** @param asked - finds the simulation with this outcome instead of a real settlement. */
   async byPayment(
     query: PaymentQuery,
     versions: Versions,

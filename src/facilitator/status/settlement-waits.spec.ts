@@ -2,19 +2,19 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
 import type {
-  SettlementEvent,
   SettlementEvents,
+  SettlementUpdate,
 } from '../../settlement/ledger/settlement-events.js';
 import type { SettlementState } from '../../settlement/model/settlement.js';
 import { SettlementWaits, type WaitedStatus } from './settlement-waits.js';
 
-const NEWS: SettlementEvent = { kind: 'included', transaction: undefined, reason: undefined };
+const UPDATE: SettlementUpdate = { kind: 'included', transaction: undefined, reason: undefined };
 
 describe('a look-up that waits', () => {
   let state: SettlementState | undefined;
   let looks: number;
   let isAway: boolean;
-  let listeners: Set<(event: SettlementEvent) => void>;
+  let listeners: Set<(event: SettlementUpdate) => void>;
   let waits: SettlementWaits;
 
   beforeEach(() => {
@@ -80,7 +80,7 @@ describe('a look-up that waits', () => {
     const { result } = asked();
     await pass(1);
     state = 'included';
-    for (const listener of listeners) listener(NEWS);
+    for (const listener of listeners) listener(UPDATE);
     await pass(0);
     expect(result.answer?.status).toEqual({ state: 'included' });
     expect(listeners.size).toBe(0);
@@ -89,7 +89,7 @@ describe('a look-up that waits', () => {
   it('goes on waiting after an event that changes no state', async () => {
     const { result } = asked();
     await pass(1);
-    for (const listener of listeners) listener(NEWS);
+    for (const listener of listeners) listener(UPDATE);
     await pass(10);
     expect(result).toEqual({});
   });

@@ -10,32 +10,36 @@ import { isSimulatedId } from '../simulation/outcomes.js';
 import { SimulatedSettles } from '../simulation/simulated-settles.js';
 import { StatusService } from './status.service.js';
 
-/** The longest wait that may be asked for. */
+/** The longest wait a caller may request. */
 export const WAIT_SECONDS_MAX = 30;
-/** News reaches only processes with a requester of the settlement; the others find out by looking. */
+/** Only processes with a requester of the settlement receive its events; the others poll. */
 const LOOK_INTERVAL_MS = 500;
-/** In one process: each costs a look at the ledger twice a second. */
+/** Limit for one process: each wait reads the ledger twice a second. */
 const WAITS_MAX = 256;
-/** Of these one client may have a part. */
+/** Limit for one client. */
 const WAITS_OF_CLIENT_MAX = 64;
 
-/** Nothing happens to a settlement any more. */
+/** States after which a settlement no longer changes. */
 const FINISHED: ReadonlySet<SettlementState> = new Set<SettlementState>([
-  ...(['finalized', 'reverted', 'expired', 'foreign', 'withdrawn'] as const),
+  'finalized',
+  'reverted',
+  'expired',
+  'foreign',
+  'withdrawn',
 ]);
 
 interface LookUpWait {
   readonly id: string;
   readonly seconds: number;
-  /** Who asks: an API key or a network address. */
+  /** The API key or the network address of the caller. */
   readonly client: string;
   readonly connection: Connection;
 }
 
 export interface WaitedStatus {
-  /** `undefined` for what is not known. */
+  /** `undefined` for an unknown settlement. */
   readonly status: SettlementStatus | undefined;
-  /** There was no place to wait in: this is how things stand now. */
+  /** No place to wait was free, so this is the present state. */
   readonly isTurnedAway: boolean;
 }
 
@@ -79,7 +83,7 @@ export class SettlementWaits {
     }
   }
 
-  /** Answers everybody with what is known: this process is about to end. */
+  /** Answers all waiting look-ups with the present state before this process ends. */
   @AtShutdown('waits', 'look-ups')
   stop(): void {
     this.#isStopping = true;
@@ -101,7 +105,7 @@ export class SettlementWaits {
       await signal.wait(Math.min(remaining, LOOK_INTERVAL_MS));
       if (!connection.isWritable) return first;
       const status = await this.#look(id);
-      // Also where the time is over: how things stand now, not when it was asked.
+      // Also at the end of the time: the answer is the present state, not the first one.
       if (status?.state !== first.state || until <= this.clock.steady()) return status;
     }
   }

@@ -1,7 +1,7 @@
 import {
-  BadRequestException,
   Controller,
   Get,
+  HttpStatus,
   Inject,
   NotFoundException,
   Param,
@@ -12,8 +12,10 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Address, Hex } from 'viem';
-import { callerOf, payeesOf, RateLimited } from '../../platform/http/access.js';
+import { callerOf, RateLimited } from '../../platform/http/access.js';
+import { Answer, HttpRefusal } from '../../platform/http/answer.js';
 import { ClientAddresses } from '../../platform/http/client-address.js';
+import { invalidQuery } from '../../platform/http/coded-error.js';
 import { NO_SUCH_SETTLEMENT, SettlementIdPipe } from '../../platform/http/settlement-id.pipe.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
@@ -29,12 +31,19 @@ import { keyScope, labelTagOf } from '../settle/settle-context.js';
 import { connectionOf } from '../settle-response.js';
 import { isSimulatedId, simulatedIdOfHash } from '../simulation/outcomes.js';
 import { SimulatedSettles } from '../simulation/simulated-settles.js';
-import { markSimulated, simulationAsked } from '../simulation/simulation-request.js';
+import { SIMULATED, simulationAsked } from '../simulation/simulation-request.js';
 import { SEARCH_USAGE, SettlementQueryDto, SettlementWaitDto } from './dto/settlement-query.dto.js';
+import { ListedPayees } from './listed-payees.js';
 import { SettlementWaits } from './settlement-waits.js';
 import { authorizationIdsOf, type ChainUse, StatusService } from './status.service.js';
 
-/** What became of a settlement. Public: it says whether a payment landed, and never "success". */
+interface Found {
+  readonly settlements: readonly (SettlementStatus | ChainUse)[];
+}
+
+/**
+ * Look-ups of settlements. Public: an answer says whether a payment was made, and never sells it.
+ */
 @Controller('v2/settlements')
 @RateLimited('lookup')
 @UseFilters(LookUpErrorFilter)
@@ -55,7 +64,7 @@ export class SettlementsV2Controller {
     @Query() { wait: seconds }: SettlementWaitDto,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<SettlementStatus | undefined> {
+  ): Promise<Answer<SettlementStatus> | undefined> {
     const connection = connectionOf(response);
     const { status, isTurnedAway } = await this.waits.lookUp({
       id,
@@ -65,21 +74,20 @@ export class SettlementsV2Controller {
     });
     if (!connection.isWritable) return undefined;
     if (status === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
-    if (isSimulatedId(id)) markSimulated(response);
-    if (isTurnedAway) response.setHeader('Retry-After', 1);
-    return status;
+    return new Answer(status, {
+      ...(isSimulatedId(id) && SIMULATED),
+      ...(isTurnedAway && { 'Retry-After': 1 }),
+    });
   }
 
   @Get()
   @DescribesSettlements()
   async search(
     @Query() query: SettlementQueryDto,
+    @ListedPayees() payees: ReadonlySet<Address> | undefined,
     @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
   ): Promise<unknown> {
-    if (isList(query, callerOf(request))) {
-      return this.listing.page(query, payeesOf(request, response));
-    }
+    if (payees !== undefined) return this.listing.page(query, payees);
     if (query.paymentId !== undefined) {
       const settlements = await this.#byLabel(query.paymentId, query, callerOf(request));
       if (settlements.length === 0) throw new NotFoundException(NO_SUCH_SETTLEMENT);
@@ -87,9 +95,7 @@ export class SettlementsV2Controller {
     }
     if (query.transaction !== undefined) {
       const hash = query.transaction.toLowerCase() as Hex;
-      const settlements = await this.#byTransaction(hash, response);
-      if (settlements.length === 0) throw new NotFoundException(NO_SUCH_SETTLEMENT);
-      return { settlements };
+      return this.#byTransaction(hash);
     }
     const { network, nonce } = query;
     const chainId = chainIdOf(network ?? '');
@@ -98,7 +104,7 @@ export class SettlementsV2Controller {
       readAddress(query.payer),
     ];
     if (chainId === undefined || !asset || !payer || nonce === undefined) {
-      throw new BadRequestException(SEARCH_USAGE);
+      throw invalidQuery(SEARCH_USAGE);
     }
     const authorization = { chainId, asset, payer, nonce: BigInt(nonce) };
     const asked = simulationAsked(request);
@@ -106,26 +112,30 @@ export class SettlementsV2Controller {
       const ids = authorizationIdsOf(authorization);
       const played = await this.simulated.byAuthorization(asked.caller, asked.outcome, ids);
       if (played === undefined) throw new NotFoundException(NO_SUCH_SETTLEMENT);
-      markSimulated(response);
-      return played;
+      return new Answer(played, SIMULATED);
     }
     const status = await this.status.byAuthorization(authorization);
     const isKnown = status.source !== 'chain' || status.used;
-    if (!isKnown) response.status(404);
-    return status;
+    return isKnown ? status : new Answer(status, {}, HttpStatus.NOT_FOUND);
   }
 
   /** The hash itself says whether it is one of a transaction that never was. */
-  async #byTransaction(
-    hash: Hex,
-    response: Response,
-  ): Promise<readonly (SettlementStatus | ChainUse)[]> {
+  async #byTransaction(hash: Hex): Promise<Answer<Found>> {
     const id = simulatedIdOfHash(hash);
-    if (id === undefined) {
-      const carried = await this.status.byTransaction(hash);
-      return carried.length > 0 ? carried : this.status.usesIn(hash);
+    const headers = id === undefined ? {} : SIMULATED;
+    const settlements = await (id === undefined ? this.#carriedBy(hash) : this.#playedAs(id));
+    if (settlements.length === 0) {
+      throw new HttpRefusal(NO_SUCH_SETTLEMENT, HttpStatus.NOT_FOUND, headers);
     }
-    markSimulated(response);
+    return new Answer({ settlements }, headers);
+  }
+
+  async #carriedBy(hash: Hex): Promise<Found['settlements']> {
+    const carried = await this.status.byTransaction(hash);
+    return carried.length > 0 ? carried : this.status.usesIn(hash);
+  }
+
+  async #playedAs(id: string): Promise<Found['settlements']> {
     const played = await this.simulated.byId(id);
     return played === undefined ? [] : [played];
   }
@@ -138,18 +148,9 @@ export class SettlementsV2Controller {
   ): Promise<readonly SettlementStatus[]> {
     const [payTo, payer] = [readAddress(query.payTo), readAddress(query.payer)];
     if (caller === undefined && (payTo === undefined || payer === undefined)) {
-      throw new BadRequestException('Without an API key a paymentId needs payTo and payer.');
+      throw invalidQuery('Without an API key, paymentId needs payTo and payer.');
     }
     const scope = keyScope(caller, { payTo: payTo ?? '', payer: payer ?? '' });
     return this.status.byLabel(labelTagOf(label, scope));
   }
-}
-
-/** What names no payment is a list, from those who can list, and from those who ask for what only lists have. */
-function isList(query: SettlementQueryDto, caller: string | undefined): boolean {
-  const { transaction, payer, nonce, paymentId, payTo, from, to, state, sale, limit, cursor } =
-    query;
-  if ([transaction, payer, nonce, paymentId].some((value) => value !== undefined)) return false;
-  const ofLists = [payTo, from, to, state, sale, limit, cursor];
-  return caller !== undefined || ofLists.some((value) => value !== undefined);
 }

@@ -25,11 +25,11 @@ import {
   statusOf,
 } from '../../settlement/ledger/queries/settlement-status.js';
 
-/** What the chain says of an authorization that the ledger does not know. */
-interface ChainStatus {
+/** The facts on chain about an authorization that the ledger does not have. */
+export interface ChainStatus {
   readonly source: 'chain';
   readonly used: boolean;
-  /** Whether its transaction shows that it moved what was signed, and what it moved. */
+  /** Whether its transaction moved the signed payment, and the amount. */
   readonly paid: boolean;
   readonly payment?: Readonly<Record<string, string>>;
   readonly method?: ActionMethod;
@@ -37,7 +37,7 @@ interface ChainStatus {
   readonly block?: { readonly number: string };
 }
 
-/** An authorization that a transaction used which is not ours. */
+/** An authorization used by a transaction of another sender. */
 export interface ChainUse extends ChainStatus {
   readonly payment: Readonly<Record<string, string>>;
 }
@@ -49,7 +49,7 @@ interface AuthorizationQuery {
   readonly nonce: bigint;
 }
 
-/** The search for the transaction that used an authorization may take so long; that it is used is known before. */
+/** Limit of the search for the transaction that used an authorization. The fact that it is used is known earlier. */
 const USE_SEARCH_TIMEOUT_MS = 1500;
 
 @Injectable()
@@ -68,7 +68,7 @@ export class StatusService {
     return settlement && statusOf(settlement.found);
   }
 
-  /** Every settlement a transaction carries, on whichever network served here. */
+  /** Every settlement of a transaction, on any network served here. */
   async byTransaction(transaction: Hex): Promise<readonly SettlementStatus[]> {
     const carried = await onAnyChain(this.#chainIds, async (chainId) => {
       const found = await this.settlements.byTransaction(chainId, transaction);
@@ -78,8 +78,8 @@ export class StatusService {
   }
 
   /**
-   * The authorizations that a transaction used which carries no settlement, as the chains show them: a stranger's may have
-   * paid the payee.
+   * The authorizations used by a transaction without a settlement, as the chains show them: another sender's
+   * transaction may have paid the payee.
    *
    * @throws ChainUnavailableError
    */
@@ -92,7 +92,7 @@ export class StatusService {
   }
 
   /**
-   * The claims under a label, newest first. Claims that were never made, or are gone, are left out.
+   * The claims under a label, newest first, without claims that were never made or are gone.
    *
    * @param tag - see `labelTagOf`.
    */
@@ -104,7 +104,7 @@ export class StatusService {
     return found.flatMap((one) => (one === undefined ? [] : [statusOf(one)]));
   }
 
-  /** The claim that counts for a payment; one of other terms does not. */
+  /** The claim that counts for a payment; a claim with other terms does not. */
   async byPayment(
     chainId: number,
     { authorizationId, termsTag }: PaymentIdentity,
@@ -115,10 +115,10 @@ export class StatusService {
   }
 
   /**
-   * By what the chain executes at most once. Where neither ledger nor archive knows it the chain is asked.
+   * By the id that the chain executes at most once. If neither ledger nor archive has it, the chain is asked.
    *
-   * @throws RedisUnavailableError, ChainUnavailableError; ArchiveUnavailableError where the chain knows
-   *   nothing of it either.
+   * @throws RedisUnavailableError, ChainUnavailableError; ArchiveUnavailableError where the chain has nothing of it
+   *   either.
    */
   async byAuthorization(query: AuthorizationQuery): Promise<SettlementStatus | ChainStatus> {
     const { chainId, asset } = query;
@@ -138,13 +138,13 @@ export class StatusService {
   }
 }
 
-/** What it may be called: by each transfer method. */
+/** Its possible ids: one for each transfer method. */
 export function authorizationIdsOf(query: AuthorizationQuery): readonly string[] {
   const { chainId, asset, payer, nonce } = query;
   return allMethods().map(({ name }) => authorizationIdOf(name, chainId, asset, payer, nonce));
 }
 
-/** What the archive cannot say now the chain may. */
+/** The chain may have an outcome that the archive cannot give now. */
 function unlessAway(error: unknown): ArchiveUnavailableError {
   if (error instanceof ArchiveUnavailableError) return error;
   throw error;
@@ -175,7 +175,7 @@ async function onChain(
   return undefined;
 }
 
-/** More are not listed: a transaction of a stranger may carry any number. */
+/** Limit of the list: a transaction of a stranger may carry any number. */
 const USES_MAX = 64;
 
 /** `undefined` where the chain does not have the transaction. */

@@ -10,20 +10,20 @@ import {
 } from '../../settlement/ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
-/** What lanes say of themselves is asked for this often, beside the requests that use it. */
+/** Interval of reads of the published lane statuses, outside the requests that use them. */
 const REFRESH_MS = 500;
-/** A lane that has been silent for longer may have another price by now, but still the same account. */
+/** A lane that has been silent for longer may have another price by now, but it still has the same account. */
 const KNOWN_MS = 24 * 3_600_000;
 
 /**
- * From which account, and at which price, a settlement would be sent: verify simulates what the lanes
- * will send, so that no token can tell one from the other.
+ * The account and the gas price with which a settlement would be sent. Verify simulates the transaction of the lanes,
+ * so that a token cannot tell them apart.
  */
 @Injectable()
 export class LaneSenders {
   /** By chain. */
   #senders: ReadonlyMap<number, readonly Sender[]> | undefined;
-  /** Every account that is known to be ours, on whichever chain, as `<chainId>:<signer>`; a ledger may forget. */
+  /** Every known account of our lanes, on any chain, as `<chainId>:<signer>`; a ledger may lose it. */
   readonly #own = new Map<string, Remembered>();
   #suspended: ReadonlySet<string> = new Set();
   #refreshedAt = Number.NEGATIVE_INFINITY;
@@ -32,8 +32,8 @@ export class LaneSenders {
   constructor(@Inject(LaneQueries) private readonly queries: Pick<LaneQueries, 'all'>) {}
 
   /**
-   * @returns `undefined` while no lane of the chain has ever spoken. Where only one account may send it: while that
-   *   is no lane.
+   * @returns `undefined` while no lane of the chain has ever published a status, or while the only account that may
+   *   send it is no lane.
    */
   async senderFor({ chainId, spread, sole }: SenderQuestion): Promise<Sender | undefined> {
     const refreshed = this.#refresh();
@@ -45,7 +45,7 @@ export class LaneSenders {
     return own.length < 2 ? own[0] : own[Number(spread % BigInt(own.length))];
   }
 
-  /** Whether it is known at all which accounts of a chain are ours: the ledger has named one since the start. */
+  /** Whether the lane accounts of a chain are known: the ledger has named one since the start. */
   areKnown(chainId: number): boolean {
     return [...this.#own.keys()].some((account) => account.startsWith(`${chainId}:`));
   }
@@ -67,7 +67,7 @@ export class LaneSenders {
     }
   }
 
-  /** While the ledger is away, what was known last is still the best answer. */
+  /** During an outage of the ledger, the last known state is still the best answer. */
   #refresh(): Promise<void> | undefined {
     const now = performance.now();
     if (now - this.#refreshedAt < REFRESH_MS) return this.#refreshing;
@@ -93,9 +93,9 @@ export class LaneSenders {
 
 interface SenderQuestion {
   readonly chainId: number;
-  /** Any number: equal ones get the same lane. */
+  /** Any number; equal numbers get the same lane. */
   readonly spread: bigint;
-  /** The only account that may send it, where there is one. */
+  /** The only account that may send it, if there is one. */
   readonly sole?: Address | undefined;
 }
 
@@ -105,7 +105,7 @@ interface Remembered {
   readonly until: number;
 }
 
-/** Of each chain the lanes that live; where none does, those that did. */
+/** The live lanes of each chain; where none is live, the former ones. */
 function sendersByChain(known: readonly PublishedStatus[]): ReadonlyMap<number, readonly Sender[]> {
   const chainIds = new Set(known.map(({ chainId }) => chainId));
   return new Map(

@@ -138,8 +138,8 @@ class World {
   }
 }
 
-const reasonOf = (judgement: Verification): string =>
-  judgement.isValid ? 'valid' : judgement.reason;
+const reasonOf = (verification: Verification): string =>
+  verification.isValid ? 'valid' : verification.reason;
 
 const ASSET = `eip155:56/${TOKEN}`;
 
@@ -285,9 +285,9 @@ describe('a payment that is valid from now on', () => {
     const validAfter = now();
     world.chain.effects = [REVERTED];
     world.chain.newestTimes = [validAfter + more];
-    const judged = await world.verifier.verify(make(validAfter), BLANK_RECORD);
-    expect(reasonOf(judged)).toMatch(/simulation_failed$/);
-    expect(judged).toMatchObject({ cause: 'The call reverts without a reason.' });
+    const verified = await world.verifier.verify(make(validAfter), BLANK_RECORD);
+    expect(reasonOf(verified)).toMatch(/simulation_failed$/);
+    expect(verified).toMatchObject({ cause: 'The call reverts without a reason.' });
     expect(world.chain.simulated).toHaveLength(2);
   });
 });
@@ -415,8 +415,8 @@ describe('a payment that a block took and that the ledger has not released', () 
       if (looked > 1) change(world.chain);
       return Promise.resolve(flight(needed));
     };
-    const judgement = await world.verifier.verify(anEip3009(), look(), look);
-    return { reason: reasonOf(judgement), looked };
+    const verification = await world.verifier.verify(anEip3009(), look(), look);
+    return { reason: reasonOf(verification), looked };
   };
 
   it('does not make its payer poor: the ledger is asked again', async () => {
@@ -508,8 +508,8 @@ describe('the codes of those who brought a payment about', () => {
 
   it('are nowhere while this service has no code', async () => {
     const world = new World();
-    const judgement = await world.verifier.verify(anEip3009({ extensions }), BLANK_RECORD);
-    expect(judgement).not.toHaveProperty('dataSuffix');
+    const verification = await world.verifier.verify(anEip3009({ extensions }), BLANK_RECORD);
+    expect(verification).not.toHaveProperty('dataSuffix');
     await world.verifier.verify(anEip3009(), BLANK_RECORD);
     const [named, bare] = world.chain.simulated.map(({ call }) => call);
     expect(named).toEqual(bare);
@@ -522,7 +522,7 @@ describe('what a claim brings', () => {
   const salted = (place: number): Hex => `0x${place.toString(16).padStart(64, '0')}`;
 
   /** Of rows in channels of their own, with nothing claimed before. */
-  async function judged(rows: readonly (readonly [token: Address, amount: bigint])[]) {
+  async function verified(rows: readonly (readonly [token: Address, amount: bigint])[]) {
     const sent = await Promise.all(
       rows.map(([token, amount], place) =>
         aRow(amount, {
@@ -557,17 +557,17 @@ describe('what a claim brings', () => {
   const of = (...amounts: readonly bigint[]) => amounts.map((one) => [TOKEN, one] as const);
 
   it('is the least amount for every row of it, and not for one row alone', async () => {
-    expect(await judged(of(100n))).toBe('valid');
-    expect(await judged(of(150n, 50n))).toBe('valid');
-    expect(await judged(of(99n))).toBe('amount_too_small');
-    expect(await judged(of(150n, ...Array.from({ length: 20 }, () => 1n)))).toBe(
+    expect(await verified(of(100n))).toBe('valid');
+    expect(await verified(of(150n, 50n))).toBe('valid');
+    expect(await verified(of(99n))).toBe('amount_too_small');
+    expect(await verified(of(150n, ...Array.from({ length: 20 }, () => 1n)))).toBe(
       'amount_too_small',
     );
   });
 
   it('is so much of each token', async () => {
-    expect(await judged([...of(100n), [other, 1n]])).toBe('valid');
-    expect(await judged([...of(1n), [other, 10n ** 6n]])).toBe('amount_too_small');
+    expect(await verified([...of(100n), [other, 1n]])).toBe('valid');
+    expect(await verified([...of(1n), [other, 10n ** 6n]])).toBe('amount_too_small');
   });
 });
 
@@ -605,25 +605,25 @@ describe('a judgement', () => {
     [2, 'valid'],
     [3, 'payer_suspended'],
   ])('of a payer whose payments reverted %i times lately', async (recentReverts, expected) => {
-    const judgement = await new World().verifier.verify(anEip3009(), {
+    const verification = await new World().verifier.verify(anEip3009(), {
       ...BLANK_RECORD,
       recentReverts,
     });
-    expect(reasonOf(judgement)).toBe(expected);
+    expect(reasonOf(verification)).toBe(expected);
   });
 
   it('of a payout, which carries no signature, asks for no record of the account that it names', () => {
-    expect(payerRefOf(aPayout())).toMatchObject({ payer: PAYEE, blamed: `payout:${TOKEN}` });
-    expect(payerRefOf(anEip3009())).toMatchObject({ payer: PAYER, blamed: PAYER });
+    expect(payerRefOf(aPayout())).toMatchObject({ payer: PAYEE, blamed: [`payout:${TOKEN}`] });
+    expect(payerRefOf(anEip3009())).toMatchObject({ payer: PAYER, blamed: [PAYER] });
   });
 
   it('names the fault of the payment before the past of its payer', async () => {
     const payment = anEip3009({ signed: { to: STRANGER } });
-    const judgement = await new World().verifier.verify(payment, {
+    const verification = await new World().verifier.verify(payment, {
       ...BLANK_RECORD,
       recentReverts: 9,
     });
-    expect(reasonOf(judgement)).toBe('invalid_exact_evm_recipient_mismatch');
+    expect(reasonOf(verification)).toBe('invalid_exact_evm_recipient_mismatch');
   });
 
   it('of an asset that lanes have suspended asks no chain', async () => {

@@ -6,7 +6,7 @@ import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { NeededHead } from '../../platform/chain/near-head.js';
 import { confirmedPayer } from '../../platform/chain/payer-account.js';
-import type { Claim as QuorumClaim } from '../../platform/chain/quorum.js';
+import { type Claim as QuorumClaim, subjectAt } from '../../platform/chain/quorum.js';
 import { delay } from '../../platform/concurrency/timing.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { approvalLimitsOf } from '../../platform/config/network-settings.js';
@@ -18,7 +18,7 @@ import { dataSuffixOf } from '../../protocol/payment/builder-code.js';
 import { identityOf, type PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { judgeOf } from '../../protocol/schemes/registry.js';
+import { rulesOf } from '../../protocol/schemes/registry.js';
 import {
   type GoodVerdict,
   type Refusal,
@@ -39,7 +39,7 @@ import { countInFlight, type InFlightCount } from './in-flight-count.js';
 import { LaneSenders } from './lane-senders.js';
 import { SignerRecovery } from './signer-recovery.js';
 
-/** How a payment relates to the settlement that has its authorization key. */
+/** The relation of a payment to the settlement that has its authorization. */
 export type Match =
   /** The payer signed exactly this payment, over exactly these requirements. */
   | { readonly kind: 'same' }
@@ -47,25 +47,25 @@ export type Match =
   | { readonly kind: 'other_terms' }
   | { readonly kind: 'refused'; readonly reason: Reason };
 
-/** A verdict that also counts what the payer has in flight. */
+/** A verdict that also counts the payer's payments in flight. */
 export type ValidVerification = GoodVerdict & {
   readonly means: PayerMeans;
-  /** What the call ended with that was found good. */
+  /** The end of the verified calldata. */
   readonly dataSuffix?: Hex;
 };
 export type Verification = ValidVerification | Refusal;
 
-/** What a payment is beside what the ledger knows of its authorization. */
+/** The result of a check of a payment, including the ledger's facts about its authorization. */
 type Assessment =
-  /** Nothing is under way or paid, and it may be claimed. */
+  /** No settlement is in progress or paid, and the payment may be claimed. */
   | { readonly kind: 'good'; readonly verification: ValidVerification }
-  /** It is the payment of this settlement, which is under way or over. */
+  /** It is the payment of this settlement, which is in progress or over. */
   | { readonly kind: 'same'; readonly known: SettlementView }
-  /** It has the nonce of another payment that is under way, or that was sold. */
+  /** It has the nonce of another payment that is in progress or was sold. */
   | { readonly kind: 'taken' }
-  /** It is not the payer's, or not for these requirements: so it was from the beginning. */
+  /** The payer never signed it, or never for these requirements. */
   | { readonly kind: 'not_signed'; readonly reason: Reason }
-  /** It may not be claimed, as things stand. */
+  /** It may not be claimed now. */
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 type VerifierConfig = Pick<
@@ -74,11 +74,11 @@ type VerifierConfig = Pick<
 > &
   Parameters<typeof approvalLimitsOf>[0];
 
-/** Refused for what is in flight, which may be counted twice; see {@link InFlightCount}. */
+/** Refused because of payments in flight, which may be counted twice; see {@link InFlightCount}. */
 type Unsure = Refusal & { readonly verdict: GoodVerdict };
 type Counted = Verification | Unsure;
 
-/** Atomic units, where no setting names another: payments of nothing by accounts that own nothing cost gas. */
+/** Atomic units, if no setting names another minimum: payments of zero by accounts that own nothing cost gas. */
 const LEAST_AMOUNT = 1n;
 
 /** Settlements of one payer that may revert after a clean simulation before it has to wait. */
@@ -90,25 +90,25 @@ const REVERTS_MAX = 3;
  */
 const COUNTED_TWICE_MS = [100, 200, 400, 800] as const;
 
-/** Pauses until endpoints that are a block apart say the same. */
+/** Pauses until endpoints that are a block apart give the same answer. */
 const BLOCK_APART_MS = [100, 200, 400, 800] as const;
 
 /**
- * Waits before a payment is called too early that the clock says is in time: many clients sign with the time of now as
- * `validAfter`, and a block of that time or a later one comes within a second or two.
+ * Pauses before a payment counts as too early although the clock says it is in time. Many clients sign with the present
+ * time as `validAfter`, and a block of that time follows within a second or two.
  */
 const NOT_YET_MS = [300, 300, 400, 500, 700, 900] as const;
 
 /**
- * Judges payments against the chain and the operator's lists. Knows of the ledger only what it is
- * given.
+ * Checks payments against the chain and the operator's lists. It reads no ledger and gets the ledger's facts as
+ * arguments.
  */
 @Injectable()
 export class PaymentVerifier {
-  /** By chain, where the operator pays for the approvals of payers. */
+  /** By chain, where the operator sponsors approvals. */
   readonly #approvalLimits: ReadonlyMap<number, ApprovalLimits>;
 
-  /** @param pause - waits so many milliseconds. */
+  /** @param pause - waits this many milliseconds. */
   constructor(
     @Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'get'>,
     @Inject(SignerRecovery) private readonly recovery: Pick<SignerRecovery, 'recoverSigner'>,
@@ -120,28 +120,28 @@ export class PaymentVerifier {
     this.#approvalLimits = approvalLimitsOf(config);
   }
 
-  /** What the operator's lists say, before anything is read or computed. */
+  /** The refusal by the operator's lists, before anything is read or computed. */
   refusalByLists({ requirements, claim }: Payment): Reason | undefined {
     const { admission } = this.config;
     const { assetsAllow, assetsDeny, payeesAllow, payeesDeny, minAmounts } = admission;
-    const judge = judgeOf(claim);
-    const parties = judge.partiesOf?.(claim);
+    const rules = rulesOf(claim);
+    const parties = rules.partiesOf?.(claim);
     for (const { asset, payTo } of parties ?? [requirements]) {
       const name = assetNameOf({ chainId: requirements.chainId, asset });
       if (assetsDeny.has(name) || assetsAllow?.has(name) === false) return 'asset_not_allowed';
       if (payeesDeny.has(payTo) || payeesAllow?.has(payTo) === false) return 'payee_not_allowed';
     }
-    // What needs no transaction costs nothing, however little it brings; what is no payment is judged by what it brings.
+    // A payment without a transaction costs no gas, so it has no minimum; nor has a request that is not a payment.
     const { payTo, amount } = requirements;
-    if (parties !== undefined || judge.needsNoTransaction?.(amount) === true) return undefined;
+    if (parties !== undefined || rules.needsNoTransaction?.(amount) === true) return undefined;
     if (payTo === claim.from && !admission.allowsPaymentsToOneself) return 'payment_to_oneself';
     const asset = assetNameOf(requirements);
     return amount < (minAmounts.get(asset) ?? LEAST_AMOUNT) ? 'amount_too_small' : undefined;
   }
 
   /**
-   * All that a settle asks of its payment. What the ledger knows of the authorization decides what is judged: a payment
-   * that is under way is compared with what was signed, and no chain state counts; any other is judged whole.
+   * All checks of a settle. The ledger's facts about the authorization decide the scope: a payment in progress is
+   * compared with what was signed, without chain state; any other is verified completely.
    *
    * @param lookAgain - see {@link verify}.
    * @throws ChainUnavailableError
@@ -157,8 +157,8 @@ export class PaymentVerifier {
       const match = await this.match(payment, identity, known);
       if (match.kind === 'same') return { kind: 'same', known };
       if (match.kind === 'refused') return { kind: 'not_signed', reason: match.reason };
-      // The other payment is under way, or was sold: its state must not show to the presenter of this one. Else
-      // the chain shows whether the nonce is used.
+      // The other payment is in progress or was sold, and its state must not show to the presenter of this one.
+      // Otherwise the chain shows whether the nonce is used.
       if (isUnderWay(known) || known.sale.state === 'sold') return { kind: 'taken' };
     }
     const verification = await this.verify(payment, look, lookAgain);
@@ -168,12 +168,12 @@ export class PaymentVerifier {
   }
 
   /**
-   * The whole verification: signature, terms, time, chain state, and what the payer has in flight.
+   * The whole verification: signature, terms, time, chain state and the payer's payments in flight.
    *
-   * @param record - may still be on its way: the chain is asked meanwhile.
-   * @param lookAgain - reads the record again. Called a few times before a payer is refused for what it
-   *   has in flight alone.
-   * @throws ChainUnavailableError when the chain cannot be asked, or only by a node that lags.
+   * @param record - may still be loading: the chain is asked meanwhile.
+   * @param lookAgain - reads the record again. Called a few times before a payer is refused only because of payments in
+   *   flight.
+   * @throws ChainUnavailableError when no node answers, or only a node that lags.
    */
   async verify(
     payment: Payment,
@@ -207,7 +207,7 @@ export class PaymentVerifier {
   /**
    * Two endpoints must agree, if there are two, that nothing is left to do.
    *
-   * @throws ChainUnavailableError where they do not both say so.
+   * @throws ChainUnavailableError where the two endpoints do not agree.
    */
   async #confirmDone(payment: Payment, verdict: GoodVerdict): Promise<void> {
     const { chainId } = payment.requirements;
@@ -217,7 +217,7 @@ export class PaymentVerifier {
   }
 
   /**
-   * Whether what a verification has found done is so in a final block too: no reorganization undoes it.
+   * Whether an action that verification found done is done in a final block too, so that no reorganization undoes it.
    *
    * @throws ChainUnavailableError
    */
@@ -238,18 +238,19 @@ export class PaymentVerifier {
     const unnamed = { tokenName: undefined, tokenVersion: undefined };
     const done = { chainId, asset, payTo, amount, authorization, payerHasCode: false, ...unnamed };
     const confirmed = await this.chains.get(chainId)?.quorumRead({
-      what: 'the state of an action',
+      what: 'state of an action',
       read: async (view) => {
         const value = await isDone(view, done, at);
-        return { value, key: String(value) };
+        const key = String(value);
+        return { value, key, subject: subjectAt(at, key) };
       },
     });
     return confirmed === true;
   }
 
   /**
-   * Whether a transaction would bring less of a token than the least amount of as many payments: a good row does not pay
-   * for the gas of many small ones.
+   * Whether a transaction would bring less of a token than the minimum amount times its number of payments: a large row
+   * must not pay for the gas of many small ones.
    */
   #bringsTooLittle({ requirements: { chainId } }: Payment, { brings }: GoodVerdict): boolean {
     if (brings === undefined) return false;
@@ -262,26 +263,26 @@ export class PaymentVerifier {
   }
 
   /**
-   * The payment with what the chain alone can say of it: see `Judge.completed`. Two endpoints say so, where two are there:
-   * what one of them made up would never come true. They may be a block apart, and are asked again.
+   * The payment with the part that only the chain knows: see `ClaimRules.completed`. Two endpoints must agree, if there
+   * are two, because a made-up value would never come true. They may be a block apart, so they are asked again.
    *
    * @throws ChainUnavailableError
    */
   async completed(payment: Payment): Promise<Payment | Reason> {
     const { claim, requirements } = payment;
-    const judge = judgeOf(claim);
-    if (judge.completed === undefined) return payment;
+    const rules = rulesOf(claim);
+    if (rules.completed === undefined) return payment;
     const chain = this.chains.get(requirements.chainId);
     if (chain === undefined) {
-      throw new ChainUnavailableError(requirements.chainId, 'the claimed total');
+      throw new ChainUnavailableError(requirements.chainId, 'claimed total');
     }
     const read = async (view: ChainView): Promise<QuorumClaim<Payment | Reason>> => {
-      const completed = (await judge.completed?.(claim, view)) ?? claim;
+      const completed = (await rules.completed?.(claim, view)) ?? claim;
       const value = typeof completed === 'string' ? completed : { ...payment, claim: completed };
       const key = typeof value === 'string' ? value : (identityOf(value)?.authorizationId ?? '');
       return { value, key, subject: key };
     };
-    const question = { what: 'the claimed total', read };
+    const question = { what: 'claimed total', read };
     for (const ms of BLOCK_APART_MS) {
       const agreed = await unlessUnavailable(chain.quorumRead(question));
       if (agreed !== undefined) return agreed;
@@ -290,7 +291,7 @@ export class PaymentVerifier {
     return chain.quorumRead(question);
   }
 
-  /** Judges again until the newest block is late enough, or as long as that is worth waiting for. */
+  /** Verifies again until the newest block is late enough, or the wait is no longer worthwhile. */
   async #onceInTime(look: () => Promise<Counted>): Promise<Counted> {
     let verified = await look();
     for (const ms of NOT_YET_MS) {
@@ -318,16 +319,16 @@ export class PaymentVerifier {
   }
 
   /**
-   * Whether a payment is the one a settlement was made for. A signature that is byte for byte the
-   * accepted one needs no chain; any other is checked afresh.
+   * Whether a settlement was made for this payment. A signature identical to the accepted one needs no chain; any other
+   * is verified.
    *
-   * @throws ChainUnavailableError when the chain has to be asked and cannot be.
+   * @throws ChainUnavailableError when the chain must be asked and does not answer.
    */
   async match(payment: Payment, identity: PaymentIdentity, known: SettlementView): Promise<Match> {
     const chain = this.chains.get(payment.requirements.chainId);
     if (identity.signedTag === known.signedTag && chain !== undefined) {
       const { claim } = payment;
-      const reason = judgeOf(claim).termsMismatch(payment, claim, chain);
+      const reason = rulesOf(claim).termsMismatch(payment, claim, chain);
       return reason === undefined ? { kind: 'same' } : { kind: 'refused', reason };
     }
     const verdict = await this.verifyTerms(payment);
@@ -336,9 +337,9 @@ export class PaymentVerifier {
   }
 
   /**
-   * Whether the payer signed this payment over these requirements, whatever became of it since.
+   * Whether the payer signed this payment for these requirements, whatever its outcome.
    *
-   * @throws ChainUnavailableError when the chain cannot be asked.
+   * @throws ChainUnavailableError when the chain does not answer.
    */
   verifyTerms(payment: Payment): Promise<Verdict> {
     return this.#throughViews(payment, (view) =>
@@ -347,8 +348,7 @@ export class PaymentVerifier {
   }
 
   /**
-   * A refusal is believed only from a node that is not behind the others, and a yes only from one that
-   * is at the newest block any of them has shown.
+   * A refusal counts only from a node that does not lag, and an approval only from a node at the newest known block.
    */
   async #throughViews<T extends Verdict>(
     { requirements: { chainId } }: Payment,
@@ -360,11 +360,11 @@ export class PaymentVerifier {
     return value;
   }
 
-  /** The account that would send this settlement. Where any lane may, it is not known which takes it. */
+  /** The account that would send this settlement. If any lane may send it, the account is unknown. */
   async #senderOf({ requirements, claim }: Payment): Promise<Sender | undefined> {
     const { senders } = this;
     const { chainId } = requirements;
-    const sole = judgeOf(claim).soleSenderOf?.(claim);
+    const sole = rulesOf(claim).soleSenderOf?.(claim);
     const sender = await senders.senderFor({
       chainId,
       spread: BigInt(claim.nonce ?? 0),
@@ -400,13 +400,13 @@ export class PaymentVerifier {
   }
 }
 
-/** Whose record bears on a payment; `undefined` where it names no payer. */
+/** The account whose record affects a payment; `undefined` where the payment names no payer. */
 export function payerRefOf({
   requirements: { chainId, asset },
   claim,
 }: Payment): PayerRef | undefined {
   const { from: payer } = claim;
-  return payer && { chainId, asset, payer, blamed: judgeOf(claim).blamedFor?.(claim) ?? payer };
+  return payer && { chainId, asset, payer, blamed: rulesOf(claim).blamedFor?.(claim) ?? [payer] };
 }
 
 async function unlessUnavailable<T>(asked: Promise<T>): Promise<T | undefined> {
@@ -433,7 +433,7 @@ function isUnsure(verification: Counted): verification is Unsure {
 
 function verify(payment: Payment, context: VerifyContext, scope: VerifyScope): Promise<Verdict> {
   const { claim } = payment;
-  return judgeOf(claim).verify(payment, claim, context, scope);
+  return rulesOf(claim).verify(payment, claim, context, scope);
 }
 
 function neededHead(verdict: Verdict): NeededHead {

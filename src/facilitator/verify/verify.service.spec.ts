@@ -31,7 +31,7 @@ const BY_CHAIN: Reason = 'invalid_exact_evm_nonce_already_used';
 interface World {
   readonly known?: SettlementView | undefined;
   readonly isWaitedFor?: boolean;
-  readonly toldKeyTag?: string;
+  readonly acknowledgedKeyTag?: string;
   readonly match?: Match;
   readonly lists?: Reason;
   readonly ledger?: FacilitatorError;
@@ -57,15 +57,15 @@ async function verify({
   reason = BY_CHAIN,
   ...world
 }: World): Promise<{
-  readonly told: string;
+  readonly given: string;
   readonly record: PayerRecord | undefined;
   readonly paidBy: PaidBy | undefined;
   /** How often the chain was asked whether it is used. */
   readonly asked: number;
 }> {
   let asked = 0;
-  const { toldKeyTag } = world;
-  const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor, toldKeyTag };
+  const { acknowledgedKeyTag } = world;
+  const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor, acknowledgedKeyTag };
   let record: PayerRecord | undefined;
   const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'verify' | 'verifyTerms' | 'match'> = {
     refusalByLists: () => world.lists,
@@ -105,7 +105,7 @@ async function verify({
   );
   const outcome = await service.verify(anEip3009Payment().payment, keyTag);
   const paidBy = outcome.isValid ? undefined : outcome.paidBy;
-  return { told: outcome.isValid ? 'valid' : outcome.reason, record, paidBy, asked };
+  return { given: outcome.isValid ? 'valid' : outcome.reason, record, paidBy, asked };
 }
 
 const SOLD = { state: 'sold', soldKeyTag: 'k', boundKeyTag: 'k' } as const;
@@ -163,7 +163,7 @@ describe('verify of a payment that the ledger knows', () => {
       DUPLICATE,
     ],
   ])('and that %s', async (_, view, world, expected) => {
-    expect((await verify({ known: aSettlementView(view), ...world })).told).toBe(expected);
+    expect((await verify({ known: aSettlementView(view), ...world })).given).toBe(expected);
   });
 
   const UNSIGNED: Match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
@@ -179,7 +179,7 @@ describe('verify of a payment that the ledger knows', () => {
       'valid',
     ],
   ])('and whose sale %s', async (_, world, expected) => {
-    expect((await verify({ toldKeyTag: 'k', ...world })).told).toBe(expected);
+    expect((await verify({ acknowledgedKeyTag: 'k', ...world })).given).toBe(expected);
   });
 
   it.each<[string, Parameters<typeof aSettlementView>[0], string]>([
@@ -193,14 +193,14 @@ describe('verify of a payment that the ledger knows', () => {
   ])('with other terms, and that %s', async (_, view, expected) => {
     const known = aSettlementView(view);
     // Not even its own key helps: it is bound to the other payment.
-    const { told } = await verify({ known, match: { kind: 'other_terms' }, keyTag: 'k' });
-    expect(told).toBe(expected);
+    const { given } = await verify({ known, match: { kind: 'other_terms' }, keyTag: 'k' });
+    expect(given).toBe(expected);
   });
 
   it('by a stranger, who did not sign it', async () => {
     const match: Match = { kind: 'refused', reason: 'invalid_exact_evm_signature' };
     const known = aSettlementView({ state: 'finalized', isPaid: true });
-    expect((await verify({ known, match })).told).toBe('invalid_exact_evm_signature');
+    expect((await verify({ known, match })).given).toBe('invalid_exact_evm_signature');
   });
 });
 
@@ -239,27 +239,27 @@ describe('verify of a payment that has left the ledger', () => {
     ['is sold, and its payer is poor', PAID, { reason: POOR, isHiddenUse: true }, POOR],
     ['is sold, and the chain calls it unused', PAID, { keyTag: 'k', reason: POOR }, POOR],
   ])('and that %s', async (_, view, world, expected) => {
-    expect((await verify({ archive: of(view), ...world })).told).toBe(expected);
+    expect((await verify({ archive: of(view), ...world })).given).toBe(expected);
   });
 
   it('says nothing of it while the archive is away, to who may have bought it', async () => {
     const archive = of(PAID);
     archive.isAway = true;
-    expect((await verify({ archive, keyTag: 'k' })).told).toBe('network_unavailable');
-    expect((await verify({ archive })).told).toBe(BY_CHAIN);
+    expect((await verify({ archive, keyTag: 'k' })).given).toBe('network_unavailable');
+    expect((await verify({ archive })).given).toBe(BY_CHAIN);
   });
 
   it('asks the chain once whether what is refused is used', async () => {
-    const { told, asked } = await verify({ archive: new FakeArchive(), keyTag: 'k' });
-    expect([told, asked]).toEqual([BY_CHAIN, 1]);
+    const { given, asked } = await verify({ archive: new FakeArchive(), keyTag: 'k' });
+    expect([given, asked]).toEqual([BY_CHAIN, 1]);
   });
 
   it('asks the archive of nothing that the ledger knows, and of nothing while that is away', async () => {
     const archive = of(PAID);
     const known = aSettlementView({ state: 'foreign' });
-    expect((await verify({ archive, known, keyTag: 'k' })).told).toBe(BY_CHAIN);
+    expect((await verify({ archive, known, keyTag: 'k' })).given).toBe(BY_CHAIN);
     const ledger = new RedisUnavailableError('look', undefined);
-    expect((await verify({ archive, ledger, keyTag: 'k' })).told).toBe(BY_CHAIN);
+    expect((await verify({ archive, ledger, keyTag: 'k' })).given).toBe(BY_CHAIN);
     expect(archive.asked).toEqual([]);
   });
 });
@@ -290,34 +290,34 @@ describe('verify of a payment that a stranger has presented', () => {
       POOR,
       undefined,
     ],
-  ])('%s', async (_, world, told, paidBy) => {
-    expect(await verify(world)).toMatchObject({ told, paidBy });
+  ])('%s', async (_, world, given, paidBy) => {
+    expect(await verify(world)).toMatchObject({ given, paidBy });
   });
 });
 
 describe('verify', () => {
   it('judges a payment never seen by what the ledger counts of its payer', async () => {
-    const { told, record } = await verify({});
-    expect([told, record?.recentReverts]).toEqual([BY_CHAIN, 2]);
+    const { given, record } = await verify({});
+    expect([given, record?.recentReverts]).toEqual([BY_CHAIN, 2]);
   });
 
   it('is decided by the chain alone while the ledger is away', async () => {
     const ledger = new RedisUnavailableError('look', undefined);
     const known = aSettlementView({ state: 'finalized', isPaid: true, sale: SOLD });
-    const { told, record } = await verify({ known, ledger });
-    expect([told, record]).toEqual([BY_CHAIN, BLANK_RECORD]);
+    const { given, record } = await verify({ known, ledger });
+    expect([given, record]).toEqual([BY_CHAIN, BLANK_RECORD]);
   });
 
   it('says nothing of the payment while the chain cannot be asked', async () => {
     const chain = new ChainUnavailableError(56, 'x');
-    expect((await verify({ chain })).told).toBe('network_unavailable');
+    expect((await verify({ chain })).given).toBe('network_unavailable');
     // What the ledger says needs no chain.
     const known = aSettlementView({ state: 'broadcast' });
-    expect((await verify({ chain, known })).told).toBe('valid');
+    expect((await verify({ chain, known })).given).toBe('valid');
   });
 
   it('makes no read for a payment that lists of the operator refuse', async () => {
-    const { told, record } = await verify({ lists: 'asset_not_allowed' });
-    expect([told, record]).toEqual(['asset_not_allowed', undefined]);
+    const { given, record } = await verify({ lists: 'asset_not_allowed' });
+    expect([given, record]).toEqual(['asset_not_allowed', undefined]);
   });
 });

@@ -5,7 +5,7 @@ import { identityOf, type PaymentIdentity } from '../../protocol/payment/identit
 import type { Payment } from '../../protocol/payment/payment.js';
 import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { Reason } from '../../protocol/reasons.js';
-import { judgeOf } from '../../protocol/schemes/registry.js';
+import { rulesOf } from '../../protocol/schemes/registry.js';
 import type { Refusal } from '../../protocol/schemes/verdict.js';
 import { started } from '../../protocol/started.js';
 import { SETTLEMENT_STORE } from '../../settlement/ledger/ledger.module.js';
@@ -32,9 +32,9 @@ export type VerifyOutcome =
   | {
       readonly isValid: false;
       readonly reason: Reason;
-      /** Refused as used, and this transaction of another sender paid the payee exactly this. */
+      /** Refused as used, because this transaction of another sender paid the payee exactly this amount. */
       readonly paidBy?: PaidBy;
-      /** A sentence on what was found out beyond the reason. */
+      /** One sentence of detail beyond the reason. */
       readonly cause?: string;
     };
 
@@ -66,7 +66,7 @@ export class VerifyService {
     if (refusal !== undefined) return invalid(refusal);
     const identity = identityOf(payment);
     const looking = this.#look(payment, identity);
-    // Most payments were never seen before: the chain is asked while the ledger is.
+    // Most payments are new, so the chain is asked in parallel with the ledger.
     const record = started(looking.then((look) => look ?? BLANK_RECORD));
     const judging = started(
       this.verifier.verify(
@@ -93,10 +93,10 @@ export class VerifyService {
   }
 
   /**
-   * What is said instead of a refusal where the payment is over: what was sold and has left the ledger the chain calls
-   * used, and of what is used it matters whether the payee has been paid, as its buyer would pay twice.
+   * The answer in place of a refusal if the payment is over. The chain shows a sold payment that has left the ledger as
+   * used. For a used authorization the answer must say whether the payee was paid, because its buyer would pay twice.
    *
-   * @param identity - where the ledger knows nothing of it: then the archive may.
+   * @param identity - given where the ledger does not have it; the archive may.
    */
   async #refused(
     payment: Payment,
@@ -129,18 +129,19 @@ export class VerifyService {
     }
   }
 
-  /** `undefined`: to be judged like a payment never seen. */
+  /** `undefined`: the payment is verified like a new one. */
   async #verifyKnown(
     payment: Payment,
     identity: PaymentIdentity,
-    { known, isWaitedFor, toldKeyTag }: Look,
+    { known, isWaitedFor, acknowledgedKeyTag }: Look,
     keyTag: string,
   ): Promise<VerifyOutcome | undefined> {
-    // A settle of it was answered, and the ledger lost its claim since.
-    const isTold = toldKeyTag !== undefined && (keyTag === '' || toldKeyTag !== keyTag);
-    const { isRepeatable } = judgeOf(payment.claim);
+    // A settle of it was answered, and the ledger lost its claim afterwards.
+    const isAcknowledgedElsewhere =
+      acknowledgedKeyTag !== undefined && (keyTag === '' || acknowledgedKeyTag !== keyTag);
+    const { isRepeatable } = rulesOf(payment.claim);
     if (known === undefined) {
-      if (!isTold || isRepeatable) return undefined;
+      if (!isAcknowledgedElsewhere || isRepeatable) return undefined;
       const terms = await this.verifier.verifyTerms(payment);
       return invalid(terms.isValid ? 'duplicate_settlement' : terms.reason);
     }
@@ -152,26 +153,26 @@ export class VerifyService {
       const isTaken = isOnItsWay || isSold || known.state === 'queued';
       return isTaken ? invalid('duplicate_settlement') : undefined;
     }
-    const isOfAnother = isSold ? !isSoldToKey(known, keyTag) : isTold;
+    const isOfAnother = isSold ? !isSoldToKey(known, keyTag) : isAcknowledgedElsewhere;
     if (isOfAnother && !isRepeatable) return invalid('duplicate_settlement');
     if (isFailure(known)) return undefined;
     if (isRepeatable) return isOnItsWay ? this.#validOf(payment) : undefined;
     const isOwn = keyTag !== '' && [known.sale.soldKeyTag, known.sale.boundKeyTag].includes(keyTag);
     if (isWaitedFor && !isOwn) return invalid('duplicate_settlement');
-    // The buyer got "pending", or its seller closed the connection: the chain would show the nonce as used.
+    // The buyer got "pending", or its seller closed the connection. The chain would show the nonce as used.
     return isOnItsWay ? this.#validOf(payment) : undefined;
   }
 
-  /** With what the scheme says of it as the chain stands. */
+  /** With the scheme's facts from the present state of the chain. */
   async #validOf(payment: Payment): Promise<VerifyOutcome> {
-    const judge = judgeOf(payment.claim);
+    const rules = rulesOf(payment.claim);
     const chain = this.chains.served(payment.requirements.chainId);
-    if (judge.extraOf === undefined || chain === undefined) return VALID;
-    const extra = await chain.withView(async (view) => judge.extraOf?.(payment.claim, view));
+    if (rules.extraOf === undefined || chain === undefined) return VALID;
+    const extra = await chain.withView(async (view) => rules.extraOf?.(payment.claim, view));
     return extra === undefined ? VALID : { isValid: true, extra };
   }
 
-  /** @returns `undefined`: the refusal stays as it is. */
+  /** @returns `undefined`: the refusal stays. */
   async #verifyArchived(
     payment: Payment,
     identity: PaymentIdentity,
@@ -179,10 +180,10 @@ export class VerifyService {
     reason: Reason,
   ): Promise<VerifyOutcome | undefined> {
     const { archived } = this;
-    const { reasons, isRepeatable } = judgeOf(payment.claim);
+    const { reasons, isRepeatable } = rulesOf(payment.claim);
     const mayBeGood = keyTag !== '' || isRepeatable;
-    // Of two refusals one is as good as the other.
-    if (!archived.isOn || (reason !== reasons.used && !mayBeGood)) return undefined;
+    // Two refusals are equally good, so the archive is not asked.
+    if (!archived.isOn || (reason !== reasons?.used && !mayBeGood)) return undefined;
     const past = await archived.of(payment, identity, { id: '', keyTag }, true);
     switch (past.kind) {
       case 'paid':

@@ -4,14 +4,17 @@ import { quantity } from '../../platform/chain/block.js';
 import type { NetworkConfig } from '../../platform/config/app-config.js';
 import { Secret } from '../../platform/config/secret.js';
 import { sendJson } from '../../platform/http/json.js';
-import type { JsonBodyReader } from '../../platform/http/request-body.js';
+import { JsonBodyReader } from '../../platform/http/request-body.js';
 import { DEFAULT_SCHEME_CONTRACTS } from '../../protocol/evm/contracts.js';
 
-/** In the range that is for private use; no deployment can name it. */
+/** In the range for private use, which no deployment can name. */
 export const CHAIN_ID = 2_147_483_646;
 export const MADE_UP_TOKEN: Address = `0x${'70'.repeat(20)}`;
 
-/** @param rpcUrl - where {@link answerRpc} answers. */
+/** `BODY_MAX_BYTES` limits the bodies of sellers; a joint call of many payments is longer. */
+const BODIES = new JsonBodyReader({ bodyMaxBytes: 1024 ** 2 });
+
+/** @param rpcUrl - the URL at which {@link answerRpc} answers. */
 export function madeUpNetwork(rpcUrl: string): NetworkConfig {
   return {
     chainId: CHAIN_ID,
@@ -27,13 +30,9 @@ export function madeUpNetwork(rpcUrl: string): NetworkConfig {
   };
 }
 
-/** Answers JSON-RPC as a node does on whose chain every call returns, and only the token has code. */
-export async function answerRpc(
-  request: IncomingMessage,
-  response: ServerResponse,
-  bodies: JsonBodyReader,
-): Promise<void> {
-  const asked = (await bodies.json(request, response)) as RpcRequest | readonly RpcRequest[];
+/** Answers JSON-RPC like a node on whose chain every call returns and only the token has code. */
+export async function answerRpc(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const asked = (await BODIES.json(request, response)) as RpcRequest | readonly RpcRequest[];
   const answered = [asked].flat().map(({ id, method, params }) => ({
     jsonrpc: '2.0',
     id,
@@ -70,7 +69,9 @@ const BLOCK = {
   baseFeePerGas: quantity(1),
 };
 
-/** A program of many questions, see `encodeBatchCall`: it looks at accounts, or returns a byte for each call and one more. */
+/**
+ * A program of many questions, see `encodeBatchCall`: it reads accounts, or returns a byte for each call and one more.
+ */
 const LOOKS = /73([0-9a-f]{40})3b1515/g;
 const RETURN = /61([0-9a-f]{4})6000f3/;
 const WORD_OF_ONE = `0x${'1'.padStart(64, '0')}`;

@@ -1,6 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { PinoLogger } from 'nestjs-pino';
-import type { AppConfig } from '../../platform/config/app-config.js';
 import { loadSignerRecovery } from '../../platform/crypto/recover-signer.js';
 import { JsonBodyReader } from '../../platform/http/request-body.js';
 import type { RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
@@ -13,7 +12,7 @@ function aWarmUp(parts: {
   readonly recoverSigner?: RecoverSignerAsync;
   readonly bodyMaxBytes?: number;
 }) {
-  const bodies = new JsonBodyReader({ bodyMaxBytes: parts.bodyMaxBytes ?? 65_536 } as AppConfig);
+  const bodies = new JsonBodyReader({ bodyMaxBytes: parts.bodyMaxBytes ?? 65_536 });
   const logger = { debug: jest.fn(), warn: jest.fn() };
   const warmUp = new WarmUp(
     bodies,
@@ -29,6 +28,11 @@ describe('the warm-up', () => {
     const count = await warmUp.run();
     expect(count).toBeGreaterThanOrEqual(32);
     expect(count).toBeLessThanOrEqual(256);
+  });
+
+  it('judges them where `BODY_MAX_BYTES` leaves room for one payment and no more', async () => {
+    const { warmUp } = aWarmUp({ bodyMaxBytes: 2000 });
+    expect(await warmUp.run()).toBeGreaterThanOrEqual(32);
   });
 
   it('ends soon where each payment takes long', async () => {

@@ -25,7 +25,7 @@ import { PaymentVerifier } from '../verify/payment-verifier.js';
 import { SignerRecovery } from '../verify/signer-recovery.js';
 import { answerRpc, CHAIN_ID, MADE_UP_TOKEN, madeUpNetwork } from './made-up-chain.js';
 
-/** No further payment begins after this time; most of what a payment runs is compiled by then. */
+/** Most code of a payment is compiled after this many payments. */
 const PAYMENTS_MAX = 256;
 const LASTS_MAX_MS = 1000;
 const AT_ONCE = 32;
@@ -40,11 +40,11 @@ const ADMITS_ALL: AdmissionLists = {
 };
 
 /**
- * Runs made-up payments before the port opens, so that V8 has compiled most of what a payment runs: the first 300
- * settles then take less processor time.
+ * Runs made-up payments before the port opens, so that V8 compiles most code of a payment. The first 300 settles then
+ * take less processor time.
  *
- * The payments come by HTTP to a server of their own on the loopback interface, are judged by the verifier against a
- * made-up node there, and are encoded and signed as one transaction. Ledger, endpoints and metrics see nothing of them.
+ * The payments arrive by HTTP at a separate server on the loopback interface. The verifier checks them against a
+ * made-up node, and they are encoded and signed as one transaction. Ledger, endpoints and metrics do not see them.
  */
 @Injectable()
 export class WarmUp implements OnModuleInit {
@@ -54,7 +54,7 @@ export class WarmUp implements OnModuleInit {
     private readonly logger: PinoLogger,
   ) {}
 
-  /** Never throws: a process that is not warmed up is slower at first, and no more. */
+  /** Never throws: a process without warm-up is only slower at first. */
   async onModuleInit(): Promise<void> {
     const begun = performance.now();
     try {
@@ -65,7 +65,7 @@ export class WarmUp implements OnModuleInit {
     }
   }
 
-  /** @returns how many payments were judged, all of them good. */
+  /** @returns how many payments were verified; all of them were valid. */
   async run(): Promise<number> {
     const until = performance.now() + LASTS_MAX_MS;
     const server = createServer().listen(0, '127.0.0.1');
@@ -81,8 +81,8 @@ export class WarmUp implements OnModuleInit {
     server.on('request', (request, response) => {
       const isPayment = request.url === '/verify';
       const answering = isPayment
-        ? this.#judge(request, response, verifier, accepted)
-        : answerRpc(request, response, this.bodies);
+        ? this.#verify(request, response, verifier, accepted)
+        : answerRpc(request, response);
       answering.catch(() => response.destroy());
     });
     try {
@@ -91,7 +91,7 @@ export class WarmUp implements OnModuleInit {
       while (count < PAYMENTS_MAX && performance.now() < until) {
         const bodies = await Promise.all(Array.from({ length: AT_ONCE }, () => account.payment()));
         await Promise.all(bodies.map((body) => post(client, body)));
-        if (accepted.length < AT_ONCE) throw new Error('a made-up payment was refused');
+        if (accepted.length < AT_ONCE) throw new Error('the warm-up payment was refused');
         account.send(accepted.splice(0));
         count += AT_ONCE;
       }
@@ -123,7 +123,7 @@ export class WarmUp implements OnModuleInit {
     );
   }
 
-  async #judge(
+  async #verify(
     request: IncomingMessage,
     response: ServerResponse,
     verifier: PaymentVerifier,
@@ -131,7 +131,7 @@ export class WarmUp implements OnModuleInit {
   ): Promise<void> {
     const envelope = readEnvelope(await this.bodies.json(request, response));
     const parsed = envelope && parsePayment(envelope, [1, 2], () => true);
-    if (parsed?.ok !== true) throw new TypeError('a made-up payment could not be read');
+    if (parsed?.ok !== true) throw new TypeError('the warm-up payment could not be read');
     const { payment } = parsed;
     verifier.refusalByLists(payment);
     const identity = identityOf(payment);
@@ -145,13 +145,13 @@ export class WarmUp implements OnModuleInit {
   }
 }
 
-/** A key that owns nothing anywhere: the payer, and the account that would send the transaction. */
+/** A key without funds: the payer, and the account that would send the transaction. */
 class MadeUpAccount {
   readonly #key = generatePrivateKey();
   readonly #bytes = Buffer.from(this.#key.slice(2), 'hex');
   readonly address = privateKeyToAddress(this.#key).toLowerCase() as Address;
 
-  /** A body as a stock seller sends it, of a nonce that was never used. */
+  /** A body as a stock seller sends it, with a new nonce. */
   async payment(): Promise<string> {
     const terms = { scheme: 'exact', asset: MADE_UP_TOKEN, payTo: MADE_UP_TOKEN };
     const extra = { name: 'Made Up', version: '1' };
@@ -179,7 +179,7 @@ class MadeUpAccount {
     return JSON.stringify(envelope);
   }
 
-  /** As a lane does. */
+  /** Encodes and signs as a lane does. */
   send(payments: readonly AcceptedPayment[]): void {
     const fees = { maxPriorityFeePerGas: 1n, maxFeePerGas: 1n };
     const call = batchCallOf(payments, undefined);
@@ -193,7 +193,7 @@ class MadeUpAccount {
   }
 }
 
-/** The answer is read whole; what it says is seen where it was made. */
+/** The body is read and dropped; its content was checked where it was made. */
 async function post(client: Pool, payment: string): Promise<void> {
   const { body } = await client.request({ method: 'POST', path: '/verify', body: payment });
   await body.json();

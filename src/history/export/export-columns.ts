@@ -2,7 +2,7 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 
-/** One settlement as a row of a table; `undefined` where it has no such value. Amounts are decimal text. */
+/** One settlement as a row of a table; `undefined` without a value. Amounts are decimal text. */
 interface ExportRow {
   readonly settlementId: string;
   readonly network: string | undefined;
@@ -28,10 +28,10 @@ interface ExportRow {
   readonly finishedAt: Date | undefined;
 }
 
-/** How a column is kept where columns have types. */
+/** The type of a column in formats with types. */
 type ColumnType = 'text' | 'flag' | 'small' | 'large' | 'time';
 
-/** The columns in their order. New columns are appended. */
+/** The columns in their order. New columns must be appended, because readers may count columns. */
 const EXPORT_COLUMNS: Readonly<Record<keyof ExportRow, ColumnType>> = {
   settlementId: 'text',
   network: 'text',

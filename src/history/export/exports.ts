@@ -18,21 +18,21 @@ const FORMATS = {
   ndjson: { contentType: 'application/x-ndjson', encode: ndjsonOf },
 } as const satisfies Record<ExportQueryDto['format'], object>;
 
-/** Settlements that are read at a time: what an export has in memory, however long it is. */
+/** Settlements per page. An export has one page in memory, whatever its length. */
 const PAGE = 1000;
-/** Each holds a connection of the database while it reads a page. */
+/** Exports at once. Each holds a database connection while it reads a page. */
 const AT_ONCE = 4;
 const OF_ONE_KEY = 2;
 
-/** A file that is being made. */
+/** A file in production. */
 export interface Export {
   readonly contentType: string;
   readonly fileName: string;
-  /** Made as it is taken. Fails where the archive does: what was taken is then no whole file. */
+  /** Produced while it is read. If the archive fails, so does the iteration: the file is then incomplete. */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** Files of settlements, newest first, made page by page while they are read. */
+/** Exports of settlements, newest first, read page by page. */
 @Injectable()
 export class Exports {
   readonly #running = new Map<string, number>();
@@ -43,11 +43,11 @@ export class Exports {
   ) {}
 
   /**
-   * Takes a place for an export, and gives it back when it is over, however it ends.
+   * Reserves a place for an export, and releases it at the end.
    *
-   * @param owner - of the API key: one owner does not take all places.
-   * @param use - has the export to itself. The first page was read by then.
-   * @throws CodedError before `use` is called; then what `use` throws.
+   * @param owner - of the API key; one owner cannot take all places.
+   * @param use - runs the export, after its first page was read.
+   * @throws CodedError before `use` is called; afterwards errors of `use`.
    */
   async run(
     owner: string,
@@ -87,7 +87,7 @@ export class Exports {
   }
 }
 
-/** No connection and no snapshot is held between two pages, so a slow client costs the database nothing. */
+/** Between two pages no connection and no snapshot is held, so a slow client does not load the database. */
 async function* pagesOf(
   reader: Pick<SettlementReader, 'page'>,
   filter: SettlementFilter,
@@ -102,7 +102,7 @@ async function* pagesOf(
   }
 }
 
-/** A line of JSON for each settlement, in the form of the look-up. */
+/** One line of JSON for each settlement, in the form of the look-up. */
 async function* ndjsonOf(
   pages: AsyncIterable<readonly Settlement[]>,
 ): AsyncGenerator<Buffer, void> {
@@ -111,10 +111,10 @@ async function* ndjsonOf(
   }
 }
 
-/** A spreadsheet takes a cell that begins so for a formula. */
+/** Spreadsheets take cells that begin with these characters for formulas. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** RFC 4180: a header, and a line for each settlement. */
+/** CSV by RFC 4180: a header line, and one line for each settlement. */
 export async function* csvOf(
   pages: AsyncIterable<readonly Settlement[]>,
 ): AsyncGenerator<Buffer, void> {
@@ -137,7 +137,7 @@ function textOf(value: string | boolean | number | bigint | Date | undefined): s
   return value instanceof Date ? value.toISOString() : String(value);
 }
 
-/** An id may begin with a hyphen: an apostrophe before it tells a spreadsheet that it is text. */
+/** An id may begin with a hyphen. The apostrophe makes a spreadsheet read it as text. */
 export function cellOf(text: string): string {
   const safe = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -14,17 +14,17 @@ import { ChainEvidence } from '../reconciliation/chain-evidence.js';
 import { LostOutcomes } from './lost-outcome.js';
 import type { LostSources, OpenedChain } from './lost-settlements.js';
 
-/** Of the newest ones that the archive knows: their senders are lanes. */
+/** Number of newest archived transactions whose senders count as lanes. */
 const OWN_TRANSACTIONS = 40;
 
-/** {@link LostSources}: the ledger as it is now, and the chains. */
+/** {@link LostSources} from the present ledger and the chains. */
 @Injectable()
 export class LedgerAndChain implements LostSources {
   constructor(
     private readonly config: AppConfig,
     private readonly ledger: LedgerConnections,
     private readonly lanes: LaneQueries,
-    private readonly books: PostgresSettlementHistory,
+    private readonly history: PostgresSettlementHistory,
     private readonly unfinished: PostgresUnfinished,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -33,7 +33,7 @@ export class LedgerAndChain implements LostSources {
     return heldSettlements(this.ledger, chainId, ids);
   }
 
-  /** With connections of its own, so that nothing here waits before a payment, nor a payment behind it. */
+  /** Uses its own RPC connections, so that searches and payments do not delay each other. */
   async open(chainId: number): Promise<OpenedChain> {
     const network = this.config.networks.find((one) => one.chainId === chainId);
     if (network === undefined) throw new ChainUnavailableError(chainId, 'network');
@@ -54,10 +54,7 @@ export class LedgerAndChain implements LostSources {
     }
   }
 
-  /**
-   * Accounts that are lanes by anything that says so: a ledger that was lost does not know those that have not
-   * sent anything since.
-   */
+  /** Accounts that are lanes by any source. A restored ledger does not know lanes that have not sent anything since. */
   async #sendersOf(
     chainId: number,
     evidence: Pick<ChainEvidence, 'look'>,
@@ -65,15 +62,15 @@ export class LedgerAndChain implements LostSources {
     const [known, statuses, met, hashes] = await Promise.all([
       knownLanes(this.ledger, chainId),
       this.lanes.all(),
-      this.books.lanes(chainId),
+      this.history.lanes(chainId),
       this.unfinished.ownTransactions(chainId, OWN_TRANSACTIONS),
     ]);
     const reported = statuses.flatMap((one) =>
       one.chainId === chainId ? [one.signer.toLowerCase() as Address] : [],
     );
-    const sights = await evidence.look(hashes.map((hash) => ({ hash, blockNumber: undefined })));
-    const senders = [...sights.values()].flatMap((sight) =>
-      sight.kind === 'seen' ? [sight.transaction.from] : [],
+    const reads = await evidence.look(hashes.map((hash) => ({ hash, blockNumber: undefined })));
+    const senders = [...reads.values()].flatMap((read) =>
+      read.kind === 'seen' ? [read.transaction.from] : [],
     );
     return new Set([...known, ...reported, ...met, ...senders]);
   }

@@ -113,8 +113,8 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
 
   it('is nothing as long as it can be used in a block after the newest final one', async () => {
     const { outcomes } = await world(undefined);
-    const judged = await outcomes.resolve(aRow({ deadline: String(timeOf(38)) }));
-    expect(judged).toEqual({ kind: 'untold', why: 'unexpired' });
+    const resolved = await outcomes.resolve(aRow({ deadline: String(timeOf(38)) }));
+    expect(resolved).toEqual({ kind: 'unresolved', why: 'unexpired' });
     const past = await outcomes.resolve(aRow({ deadline: String(timeOf(38) - 1) }));
     expect(past).toMatchObject({ ending: { state: 'expired' } });
   });
@@ -136,7 +136,7 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     const channel = { scheme: 'batch-settlement' };
     const { outcomes } = await world({ at: 12, from: STRANGER });
     const sent = { ...aSentRow(hash32(1)), ...channel };
-    expect(await outcomes.resolve(sent)).toEqual({ kind: 'untold', why: 'user_unknown' });
+    expect(await outcomes.resolve(sent)).toEqual({ kind: 'unresolved', why: 'user_unknown' });
     const unused = await world(undefined);
     expect(await unused.outcomes.resolve(aRow(channel))).toMatchObject({
       ending: { state: 'expired', isPaid: false },
@@ -152,7 +152,7 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
 
   it('is not that a stranger paid while nothing says who we are', async () => {
     const { outcomes } = await world({ at: 12, from: LANE }, []);
-    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'lanes_unknown' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'unresolved', why: 'lanes_unknown' });
   });
 
   it('is that a copy of what was sent has paid it', async () => {
@@ -201,9 +201,9 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     const [one] = nodes;
     if (one === undefined) throw new Error('no node');
     one.lie = (asked) => (asked === 'eth_call' ? result(hash32(1)) : undefined);
-    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'unresolved', why: 'unread' });
     everywhere(nodes, 'eth_call');
-    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'unresolved', why: 'unread' });
   });
 
   it('is nothing where it was used by an unknown transaction', async () => {
@@ -214,13 +214,13 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
           ? failure('pruned')
           : undefined;
     }
-    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'untold', why: 'unread' });
+    expect(await outcomes.resolve(aRow())).toEqual({ kind: 'unresolved', why: 'unread' });
   });
 
   it('is nothing of a record that was made again without its payment', async () => {
     const { outcomes } = await world(undefined);
     expect(await outcomes.resolve(aRow({ method: null, asset: null }))).toEqual({
-      kind: 'untold',
+      kind: 'unresolved',
       why: 'unread',
     });
   });

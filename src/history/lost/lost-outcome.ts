@@ -13,12 +13,12 @@ import type { ChainEvidence } from '../reconciliation/chain-evidence.js';
 import type { SeenTransaction } from '../reconciliation/records.js';
 import type { SettlementRow } from '../settlement-row.js';
 
-/** How a settlement ended, as the chain shows it. */
+/** How the chain shows that a settlement ended. */
 export interface LostEnding {
   readonly state: 'finalized' | 'foreign' | 'reverted' | 'expired';
   readonly isPaid: boolean;
   readonly reason: Reason | undefined;
-  /** The transaction that decided it; `undefined` where none did. */
+  /** The deciding transaction; `undefined` without one. */
   readonly place:
     | {
         readonly transaction: Hex;
@@ -34,41 +34,41 @@ export interface LostEnding {
 /**
  * Why the outcome is not known yet.
  *
- * - `unexpired`: by the newest final block it can still be used.
+ * - `unexpired`: the authorization can still be used after the newest final block.
  * - `unread`: two endpoints disagree, or do not answer.
- * - `user_unknown`: it was used by an unknown transaction.
+ * - `user_unknown`: an unknown transaction used the authorization.
  * - `lanes_unknown`: the accounts of this service are not known.
  */
 type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
 
-/** The outcome of a search; `outdated`: the archive has changed meanwhile, or the log belongs to another settlement. */
+/** The outcome of a search. `outdated`: the archive has changed meanwhile, or the log belongs to another settlement. */
 export type LostOutcome = LostEnding['state'] | Unresolved | 'outdated';
 
 export type LostResult =
   | { readonly kind: 'ended'; readonly ending: LostEnding }
-  | { readonly kind: 'untold'; readonly why: Unresolved };
+  | { readonly kind: 'unresolved'; readonly why: Unresolved };
 
 interface LostOutcomesParts {
   readonly chain: Pick<EvmChain, 'uses' | 'views' | 'endpoints'>;
   readonly evidence: Pick<ChainEvidence, 'isUsed' | 'look' | 'header' | 'firstBlockSince'>;
   /** The newest block that cannot be replaced. */
   readonly final: BlockHeader;
-  /** Accounts whose transactions are ours, as far as anything says. Lower case. */
+  /** Accounts that are lanes of this deployment by any source. Lower case. */
   readonly ownSenders: () => Promise<ReadonlySet<Address>>;
 }
 
-/** Clocks of Redis and of the chain differ by less. */
+/** Upper bound of the difference between the clocks of Redis and the chain. */
 const CLOCKS_MS = 60_000;
 
 /**
- * Resolves settlements that the ledger has lost, each after its deadline and by final blocks alone,
- * so that no later block can change the result. Two endpoints must agree, where there are two. A
- * failed search is not proof of absence, and unreadable data proves nothing.
+ * Resolves settlements that the ledger has lost. It acts only after the deadline and only on final blocks, so no
+ * later block can change the result. With two or more endpoints, two must agree. A failed search does not prove
+ * absence.
  */
 export class LostOutcomes {
   constructor(private readonly parts: LostOutcomesParts) {}
 
-  /** @throws ArchiveError, RedisUnavailableError where it cannot be read which accounts are ours. */
+  /** @throws ArchiveError, RedisUnavailableError if the accounts of this service cannot be read. */
   async resolve(row: SettlementRow): Promise<LostResult> {
     try {
       return await this.#resolve(row);
@@ -83,17 +83,17 @@ export class LostOutcomes {
     const payment = paymentOf(row);
     if (payment === undefined) return unresolved('unread');
     const { ref, deadline, action } = payment;
-    // One second more than the last moment of any method.
+    // Strictly later, because some methods still accept the deadline itself.
     if (BigInt(final.timestamp) <= deadline) return unresolved('unexpired');
     const isUsed = await evidence.isUsed(ref, final);
     if (isUsed === undefined) return unresolved('unread');
     if (!isUsed) return ended('expired', false, action.reasons.expired);
-    // Its payer may have used it for something else, and the row does not say what to look for.
+    // The payer may have used the nonce for something else, and the row does not say for what.
     if (action.paysInto !== undefined) return unresolved('user_unknown');
     const searched = await this.#searchUse(row, payment);
     if (searched === undefined) return unresolved('user_unknown');
     const { use } = searched;
-    // Taken back by its payer: there is no transfer, and will be none.
+    // The payer cancelled the authorization, so there will be no transfer.
     if (use === undefined) return ended('foreign', false, action.reasons.used);
     return this.#resolveUse(row, payment, use);
   }
@@ -116,7 +116,7 @@ export class LostOutcomes {
       logIndex,
     };
     const own = hashesOf(row).includes(transaction) ? undefined : await ownSenders();
-    // Without it our own payment would pass for a stranger's.
+    // Without known lanes, an own payment would count as a foreign one.
     if (own?.size === 0) return unresolved('lanes_unknown');
     if (own?.has(seen.from) !== false) {
       return logIndex === undefined
@@ -131,10 +131,10 @@ export class LostOutcomes {
   }
 
   /**
-   * The use of the authorization: first in the blocks of its own transactions, then from its claim
-   * to its deadline.
+   * Finds the transaction that used the authorization: first in the blocks of its own transactions, then between
+   * claim and deadline.
    *
-   * @returns `undefined` where it is not known.
+   * @returns `undefined` if it is not found.
    */
   async #searchUse(
     row: SettlementRow,
@@ -157,7 +157,7 @@ export class LostOutcomes {
     return isWhole && this.#areTwoPresent() ? { use: undefined } : undefined;
   }
 
-  /** A search believes one endpoint whose witness is away; what is said here is said for good. */
+  /** A search may rely on one endpoint while the other is away. This result is permanent, so it needs two. */
   #areTwoPresent(): boolean {
     const { chain } = this.parts;
     const present = chain.views().filter(({ health }) => isPresent(health)).length;
@@ -165,8 +165,8 @@ export class LostOutcomes {
   }
 
   async #seen(hash: Hex, blockNumber: bigint | undefined): Promise<SeenTransaction | undefined> {
-    const sight = (await this.parts.evidence.look([{ hash, blockNumber }])).get(hash);
-    return sight?.kind === 'seen' ? sight.transaction : undefined;
+    const read = (await this.parts.evidence.look([{ hash, blockNumber }])).get(hash);
+    return read?.kind === 'seen' ? read.transaction : undefined;
   }
 }
 
@@ -177,7 +177,7 @@ interface LostPayment {
   readonly action: Action;
 }
 
-/** @returns `undefined` for one that the ledger made again without its payment. */
+/** @returns `undefined` for a settlement that the ledger restored without its payment. */
 function paymentOf(row: SettlementRow): LostPayment | undefined {
   const { scheme, method, deadline, authorization_nonce: nonce } = row;
   const [asset, payer, payTo] = [hexOf(row.asset), hexOf(row.payer), hexOf(row.pay_to)];
@@ -185,7 +185,7 @@ function paymentOf(row: SettlementRow): LostPayment | undefined {
   if (method === null || !isMethodName(method) || deadline === null || nonce === null) {
     return undefined;
   }
-  // What needs no authorization of a payer is known by more than the books have.
+  // The archive does not hold enough to resolve an action without an authorization of a payer.
   if (!allMethods().some(({ name }) => name === method)) return undefined;
   if (asset === undefined || payer === undefined || payTo === undefined || amount === null) {
     return undefined;
@@ -195,15 +195,15 @@ function paymentOf(row: SettlementRow): LostPayment | undefined {
   return { ref, deadline: BigInt(deadline), action };
 }
 
-/** Every transaction that ever carried it, the newest first. */
+/** Every transaction that carried the settlement, the newest first. */
 function hashesOf({ transaction, transactions }: SettlementRow): readonly Hex[] {
   const all = [...(transactions ?? []), ...(transaction === null ? [] : [transaction])];
   return [...new Set(all.map((hash) => hexOf(hash)).reverse())];
 }
 
 /**
- * A foreign transaction can only copy a payment that was broadcast before. Otherwise the payment
- * was presented elsewhere.
+ * A foreign transaction can copy only a payment that was broadcast before. Without a broadcast, the payment was
+ * presented elsewhere.
  */
 function isCopied({ allocated_at: sent, transactions }: SettlementRow, blockTime: number): boolean {
   return sent !== null && (transactions ?? []).length > 0 && blockTime * 1000 > sent.getTime();
@@ -219,5 +219,5 @@ function ended(
 }
 
 function unresolved(why: Unresolved): LostResult {
-  return { kind: 'untold', why };
+  return { kind: 'unresolved', why };
 }

@@ -27,7 +27,7 @@ describe('settlements that a lost ledger has left', () => {
   let verdict: LostResult;
   let asked: string[];
   let opened: number;
-  let told: LostOutcome[];
+  let reported: LostOutcome[];
   let failures: unknown[];
   let open: () => Promise<void>;
 
@@ -37,7 +37,7 @@ describe('settlements that a lost ledger has left', () => {
     outbox = new MemoryOutbox();
     held = new Set();
     verdict = ended({ state: 'expired', reason: 'settlement_not_sent' });
-    [asked, told, failures, opened] = [[], [], [], 0];
+    [asked, reported, failures, opened] = [[], [], [], 0];
     open = () => Promise.resolve();
   });
 
@@ -69,7 +69,7 @@ describe('settlements that a lost ledger has left', () => {
           };
         },
       },
-      { resolvedLost: (_, outcome) => told.push(outcome) },
+      { resolvedLost: (_, outcome) => reported.push(outcome) },
       {
         debug: ({ err }: { readonly err?: unknown }) => {
           failures.push(err);
@@ -120,7 +120,7 @@ describe('settlements that a lost ledger has left', () => {
       is_told: false,
       finished_at: new Date(clock.now()),
     });
-    expect(told).toEqual(['expired']);
+    expect(reported).toEqual(['expired']);
     expect([opened, failures]).toEqual([0, []]);
   });
 
@@ -166,7 +166,7 @@ describe('settlements that a lost ledger has left', () => {
     await archived('a');
     held.add(idOf('a'));
     await rounds().round();
-    expect([row('a')?.state, asked, told]).toEqual(['queued', [], []]);
+    expect([row('a')?.state, asked, reported]).toEqual(['queued', [], []]);
   });
 
   it('are left alone until a while after their deadline', async () => {
@@ -187,7 +187,7 @@ describe('settlements that a lost ledger has left', () => {
 
   it('stay as they are where nothing can be said, and are asked for again, ever more rarely', async () => {
     await archived('a');
-    verdict = { kind: 'untold', why: 'unread' };
+    verdict = { kind: 'unresolved', why: 'unread' };
     const one = rounds();
     for (let second = 0; second < 200; second += 10) {
       await one.round();

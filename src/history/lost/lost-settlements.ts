@@ -19,15 +19,19 @@ import type { SettlementRow } from '../settlement-row.js';
 import type { LostEnding, LostOutcome, LostOutcomes } from './lost-outcome.js';
 import { type UnfinishedSettlements, versionAfter } from './unfinished.js';
 
-/** The chain, for as long as settlements of one round are judged. */
+/** The view of the chain for one round. */
 export interface OpenedChain {
   readonly outcomes: Pick<LostOutcomes, 'resolve'>;
   close(): Promise<void>;
 }
 
-/** Ledger and chain, which know how settlements ended. */
+/** Ledger and chain, which together show how settlements ended. */
 export interface LostSources {
-  /** Which of these settlements the ledger holds. @throws RedisUnavailableError */
+  /**
+   * Ids that the ledger still holds.
+   *
+   * @throws RedisUnavailableError
+   */
   held(chainId: number, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** @throws ChainUnavailableError */
   open(chainId: number): Promise<OpenedChain>;
@@ -36,22 +40,20 @@ export interface LostSources {
 export const LostSources = Symbol('LostSources');
 
 /**
- * After its deadline a settlement is left to the ledger for so long. Lanes and requesters repair a
- * ledger that lost data within ten seconds.
+ * Time after the deadline in which the ledger still decides. Lanes and requesters repair a ledger that lost data
+ * within ten seconds.
  */
 const GRACE_MS = 20_000;
-/** Of one chain in a round; each is several questions to it. */
+/** Maximum settlements of one chain in a round; each costs several RPC calls. */
 const MOST = 20;
 const AT_ONCE = 5;
 const PAUSE_MS = 10_000;
 
 /**
- * Ends what a lost ledger has left unfinished in the archive. Without it, a client that got `202`
- * or a hash would see it as pending for ever.
- *
- * It covers settlements that have not ended, whose deadline is over, and that the ledger does not
- * know any more: the chain says how they ended. The ledger takes precedence: its later records
- * replace the result, and its newer records are not replaced. Any number of processes may do it.
+ * Resolves archived settlements that are unfinished because the ledger lost them. Without this, a client with a `202`
+ * or a hash would see them as pending for ever. It takes settlements whose deadline has passed and that the ledger no
+ * longer knows; the chain shows how they ended. The ledger takes precedence: its later records replace the result,
+ * and its newer records are not replaced. Several processes may run it at once.
  */
 @Injectable()
 export class LostSettlements implements OnModuleInit {
@@ -99,9 +101,9 @@ export class LostSettlements implements OnModuleInit {
   async #look(chainId: number): Promise<boolean> {
     const { unfinished, outbox, archive, clock } = this;
     const overdueMs = clock.now() - GRACE_MS;
-    // The backlog may contain the very record that is missing.
+    // The missing record may still wait in the backlog.
     if ((await outbox.backlog(chainId)).oldestMs > GRACE_MS / 2) return false;
-    // Before the ledger is asked for any of them: a later one cannot have been met by then.
+    // Requested before the ledger is read, so a later epoch cannot have a number yet.
     const epoch = await archive.epochNumber(await outbox.now(chainId));
     const overdue = { deadline: Math.floor(overdueMs / 1000), writtenMs: overdueMs };
     const rows = await unfinished.take(chainId, overdue, MOST);
@@ -137,7 +139,7 @@ export class LostSettlements implements OnModuleInit {
     const facts = { network: caip2Of(chainId), err: error };
     // Other parts report an outage of Redis, PostgreSQL and endpoints.
     if (isOutage(error)) logger.debug(facts, 'cannot search for lost settlements now');
-    else logger.error(facts, 'the search for lost settlements failed; it will be retried');
+    else logger.error(facts, 'the search for lost settlements failed; retrying');
   }
 
   async #end(
@@ -146,7 +148,7 @@ export class LostSettlements implements OnModuleInit {
     row: SettlementRow,
   ): Promise<LostOutcome> {
     const verdict = await outcomes.resolve(row);
-    if (verdict.kind === 'untold') return verdict.why;
+    if (verdict.kind === 'unresolved') return verdict.why;
     const version = epoch === undefined ? undefined : versionAfter(row, epoch);
     if (version === undefined) return 'outdated';
     const { unfinished, clock } = this;
@@ -157,7 +159,7 @@ export class LostSettlements implements OnModuleInit {
 
 const idOf = ({ id }: SettlementRow): string => id.toString('base64url');
 
-/** The same settlement, ended. Whom it was sold and told to does not change. */
+/** The row with its end. Sale and acknowledgement do not change. */
 function endedRow(
   row: SettlementRow,
   { state, isPaid, reason, place }: LostEnding,
@@ -170,23 +172,23 @@ function endedRow(
     state,
     is_paid: isPaid,
     reason: reason ?? null,
-    // A hash that was known stays in every answer.
+    // A known hash stays in every answer.
     transaction: hash ?? row.transaction,
     block_number: place?.blockNumber.toString() ?? null,
     block_hash: place ? bytesOf(place.blockHash) : null,
     log_index: place?.logIndex ?? null,
     batch_size: state === 'foreign' ? (isPaid ? 1 : null) : row.batch_size,
-    // A 202 was a success for its client once it is paid.
+    // A payment that was answered with 202 counts as acknowledged once it is paid.
     is_told: row.is_told || (row.is_async && isPaid),
     transactions: state === 'finalized' && isNew ? [...row.transactions, hash] : row.transactions,
     included_at: isPaid ? (row.included_at ?? new Date((place?.blockTime ?? 0) * 1000)) : null,
     finished_at: new Date(now),
-    // No ledger can sell it any more, and no sweep of one finds it.
+    // No ledger can sell the payment any more, and no sweep finds it, so it counts as undelivered.
     unclaimed_at: isPaid && row.sale === 'open' ? (row.unclaimed_at ?? new Date(now)) : null,
   };
 }
 
-/** Of no importance by itself: what is away is asked again. */
+/** Whether the error is an outage, which needs no error log, because the next round retries. */
 function isOutage(error: unknown): boolean {
   return (
     error instanceof ArchiveError ||

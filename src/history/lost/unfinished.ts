@@ -4,11 +4,11 @@ import type { SettlementRow } from '../settlement-row.js';
 /** States in which a settlement has not ended. */
 export const UNFINISHED = ['queued', 'broadcast', 'included'] as const;
 
-/** Which settlements are looked at. */
+/** The limits of a query for overdue settlements. */
 export interface Overdue {
-  /** Unix seconds: no later deadline. */
+  /** Unix seconds. Settlements with a later deadline are not selected. */
   readonly deadline: number;
-  /** Milliseconds by the clock of Redis: nothing that the ledger wrote later. */
+  /** Milliseconds by the clock of Redis. Settlements that were written later are not selected. */
   readonly writtenMs: number;
 }
 
@@ -16,24 +16,23 @@ export interface Overdue {
 export type RowVersion = Pick<SettlementRow, 'epoch' | 'version_ms' | 'version_sequence'>;
 
 /**
- * Settlements of the archive that have not ended, though nothing can be sent for them any more.
+ * Archived settlements that have not ended, although their deadline has passed.
  *
  * @throws ArchiveError from every method.
  */
 export interface UnfinishedSettlements {
   /**
-   * Those with the earliest deadlines that are not put off. Each is put off with it, longer every
-   * time: two processes do not look at one at the same time, and one without a result delays no
-   * other.
+   * Takes unfinished settlements with the earliest deadlines that are not postponed. Each take postpones the
+   * settlement, longer every time. So two processes do not take one settlement at once, and a settlement without a
+   * result does not delay others.
    */
   take(chainId: number, overdue: Overdue, most: number): Promise<readonly SettlementRow[]>;
 
   /**
-   * Writes how one ended, if the archive has it as it was read.
+   * Stores the end of a settlement, if its row has not changed since it was read.
    *
-   * @param ended - the same row, ended, as of a later version.
-   * @returns whether it was written: the ledger may have said something since, and has the word then; and
-   *   a log pays for one settlement alone.
+   * @param ended - the ended row, with a later version.
+   * @returns `false` if the ledger wrote a newer version meanwhile, or if the log pays for another settlement.
    */
   end(was: SettlementRow, ended: SettlementRow): Promise<boolean>;
 
@@ -42,12 +41,11 @@ export interface UnfinishedSettlements {
 }
 
 /**
- * The version of an end that the ledger did not write. It is later than what the archive has, and earlier
- * than whatever the ledger of this epoch may say yet: of a ledger that was lost that is the beginning of the
- * one after it.
+ * The version of an end that the ledger did not write. It is later than the archived version, and earlier than any
+ * version that the present ledger may still write. For a lost ledger, it is the start of the following epoch.
  *
- * @param epoch - number of the ledger that does not know the settlement.
- * @returns `undefined` where a later ledger has spoken already.
+ * @param epoch - number of the epoch that does not know the settlement.
+ * @returns `undefined` if a later epoch has already written the settlement.
  */
 export function versionAfter(was: RowVersion, epoch: number): RowVersion | undefined {
   const { version_ms, version_sequence } = was;

@@ -8,32 +8,34 @@ import type {
 } from '../sellers/settlement-reader.js';
 import type { Answered, DeliveryReport, Webhook } from '../webhooks/webhook.js';
 
-/** Which settlements an operator asks for: of every payee where none is named. */
+/** A query of an operator; without a payee, over every payee. */
 export interface SearchFilter extends Narrowing {
   readonly payer: Address | undefined;
+  /** Atomic units, decimal. */
+  readonly leastAmount?: string | undefined;
 }
 
-/** A settlement as its row says beyond what is shown of it anywhere. */
+/** Archived facts of a settlement that are shown only to operators. */
 export interface ArchivedNote {
   readonly archivedAt: Date;
-  /** A requester got its success, or its 202 and the payment was included. */
+  /** A requester received success, or received 202 and the payment was included. */
   readonly isTold: boolean;
-  /** Two requesters of one key got the answer: the sale cannot be rolled back. */
+  /** Two requesters with one idempotency key received the answer, so the sale cannot be rolled back. */
   readonly isKept: boolean;
 }
 
 export interface WebhookFilter {
   readonly owner: string | undefined;
   readonly status: WebhookStatus | undefined;
-  /** The last one of the page before. */
+  /** Id of the last webhook of the previous page. */
   readonly after: string | undefined;
 }
 
-/** `failing`: enabled, and nothing reaches it. */
+/** `failing`: enabled, and its deliveries fail. */
 export const WEBHOOK_STATUSES = ['enabled', 'failing', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
-/** An endpoint, how it answered last, and what waits for it. */
+/** A webhook, its last answer, and its pending deliveries. */
 export interface WebhookState {
   readonly webhook: Webhook;
   readonly last: (Answered & { readonly at: Date; readonly state: string }) | undefined;
@@ -43,7 +45,7 @@ export interface WebhookState {
 /** The pending deliveries of one endpoint. */
 interface WebhookLine {
   readonly waiting: number;
-  /** That there are more than were counted. */
+  /** Whether more deliveries wait than were counted. */
   readonly isMore: boolean;
   readonly firstDueAt: Date | undefined;
 }
@@ -71,14 +73,14 @@ export interface ReconciliationRun {
   readonly blocks: { readonly first: string; readonly last: string } | undefined;
   readonly settlements: number;
   readonly transactions: number;
-  /** By name, notes too. */
+  /** Differences and notes, by name. */
   readonly counts: Readonly<Record<string, number>>;
   readonly differences: number;
   readonly startedAt: Date;
   readonly finishedAt: Date;
 }
 
-/** One line of what a run found. */
+/** One difference that a reconciliation run found. */
 export interface KeptDifference {
   readonly runId: string;
   readonly number: number;
@@ -103,17 +105,17 @@ export interface LaneAccount {
   readonly feesWei: string;
 }
 
-/** One thing an operator did. */
+/** One action of an operator. */
 export interface AuditRow {
   readonly id: string;
-  /** `undefined` for what is of no one chain. */
+  /** `undefined` for an action that is not about one chain. */
   readonly chainId: number | undefined;
   readonly at: Date;
   /** Id of an API key. */
   readonly by: string;
   readonly action: string;
   readonly subject: string;
-  /** As the operator gave it, where one was asked for. */
+  /** The reason given by the operator, for actions that require one. */
   readonly reason?: string | undefined;
 }
 
@@ -125,13 +127,21 @@ export interface AuditFilter {
   readonly to: Date | undefined;
 }
 
-/** {@link OperatorArchive}; `undefined` without a history. */
+/** {@link OperatorArchive}; `undefined` without a database. */
 export const OPERATOR_ARCHIVE = Symbol('OPERATOR_ARCHIVE');
 
+/** An operator has delivered or refunded a payment by hand. */
+export interface Closing {
+  readonly id: string;
+  /** Id of an API key. */
+  readonly by: string;
+  readonly at: Date;
+}
+
 /**
- * What operators read of the history. Every list is bounded and in an order that an index has.
+ * Queries of operators, and closings of payments. Every list is bounded, and sorted in the order of an index.
  *
- * @throws ArchiveError from every method, also when the archive does not answer in time.
+ * @throws ArchiveError from every method, also on a time-out.
  */
 export interface OperatorArchive {
   /** Newest first. */
@@ -142,16 +152,26 @@ export interface OperatorArchive {
   ): Promise<readonly ListedSettlement[]>;
   totals(filter: SearchFilter, grouping: Grouping, most: number): Promise<readonly TotalRow[]>;
   note(id: string): Promise<ArchivedNote | undefined>;
+  /**
+   * Removes a payment from those that are paid and not delivered, and writes an audit entry.
+   *
+   * @returns whether the payment was among them, or was closed before.
+   */
+  closeUnclaimed(closing: Closing): Promise<boolean>;
 
-  /** In the order of their ids. */
+  /** Webhooks, sorted by id. */
   webhooks(filter: WebhookFilter, most: number): Promise<readonly WebhookState[]>;
-  /** Newest first. @returns `undefined` for an event that is not known. */
+  /**
+   * Newest first.
+   *
+   * @returns `undefined` for an unknown event.
+   */
   deliveries(
     webhookId: string,
     before: string | undefined,
     most: number,
   ): Promise<readonly DeliveryReport[] | undefined>;
-  /** In the order in which they happened. */
+  /** Events of one settlement, oldest first. */
   eventsOf(settlementId: string, most: number): Promise<readonly ReportedEvent[]>;
 
   /** Newest first. @param before - the id of a run. */
@@ -162,12 +182,20 @@ export interface OperatorArchive {
   ): Promise<readonly ReconciliationRun[]>;
   run(id: string): Promise<ReconciliationRun | undefined>;
   lanesOf(runId: string, most: number): Promise<readonly LaneAccount[]>;
-  /** In the order in which they were found. @param after - the number of one. */
+  /**
+   * Differences of a run, in the order of their numbers.
+   *
+   * @param after - the number of the last difference read.
+   */
   differencesIn(runId: string, after: number, most: number): Promise<readonly KeptDifference[]>;
   /** Newest run first. */
   differencesOf(settlementId: string, most: number): Promise<readonly KeptDifference[]>;
 
-  /** Newest first. @returns `undefined` where `before` is the id of no action. */
+  /**
+   * Newest first.
+   *
+   * @returns `undefined` if `before` is not the id of an action.
+   */
   actions(
     filter: AuditFilter,
     before: string | undefined,

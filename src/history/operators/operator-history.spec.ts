@@ -94,6 +94,9 @@ describe('a search of an operator', () => {
     [{ payer: `0x${'E5'.repeat(20)}` }, ['b']],
     [{ payTo: OTHER, payer: PAYER }, []],
     [{ from: SINCE, state: 'reverted' }, ['b']],
+    [{ payTo: OTHER, scheme: 'exact' }, ['b']],
+    [{ payTo: OTHER, scheme: 'upto' }, []],
+    [{ payTo: OTHER, action: 'claim' }, []],
     [{ from: SINCE, network: 'eip155:97' }, []],
     [{ from: '2020-01-01', payTo: SHOP, to: SINCE }, ['old']],
     [{ payTo: SHOP, state: 'finalized', to: '2026-11-21T12:30:00.001Z' }, ['a', 'old']],
@@ -135,11 +138,11 @@ describe('a search of an operator', () => {
   });
 
   it.each([
-    [{}, 'from must be given without payTo or payer'],
-    [{ state: 'reverted' }, 'from must be given'],
-    [{ from: '2026-08-01' }, 'from must be at most 92 days before to'],
-    [{ from: '2020-01-01', to: '2021-01-01' }, 'from must be at most 92 days before to'],
-    [{ from: '2026-11-20', to: '2026-11-20' }, 'from must be before to'],
+    [{}, '`from` is required without `payTo` and `payer`'],
+    [{ state: 'reverted' }, '`from` is required'],
+    [{ from: '2026-08-01' }, '`from` must be at most 92 days before `to`'],
+    [{ from: '2020-01-01', to: '2021-01-01' }, '`from` must be at most 92 days before `to`'],
+    [{ from: '2026-11-20', to: '2026-11-20' }, '`from` must be before `to`'],
     [{ from: '-1' }, 'from must be a day'],
     [{ from: '99999999999999999999' }, 'from must be a day'],
     [{ payTo: `${SHOP}00` }, 'payTo must be an address'],
@@ -390,14 +393,14 @@ describe('a history', () => {
     [new ArchiveError('database_failed', '57014'), 'history_too_slow'],
   ])('that fails is reported: %s', async (trouble, code) => {
     archive.trouble = trouble;
-    for (const question of questions(history)) expect(await codeOf(question)).toEqual([503, code]);
+    const codes = await Promise.all(questions(history).map(codeOf));
+    expect(codes).toEqual(codes.map(() => [503, code]));
   });
 
   it('that is missing is reported by every request', async () => {
     const off = asked(undefined);
-    for (const question of questions(off)) {
-      expect(await codeOf(question)).toEqual([501, 'history_off']);
-    }
+    const codes = await Promise.all(questions(off).map(codeOf));
+    expect(codes).toEqual(codes.map(() => [501, 'history_off']));
   });
 
   it('does not hide a fault of this service', async () => {

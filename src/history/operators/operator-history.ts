@@ -1,6 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { invalidQuery } from '../../platform/http/coded-error.js';
+import { cut } from '../../platform/http/paging.js';
+import { placeOf } from '../../protocol/diagnosis/place.js';
 import { caip2Of, chainIdOf } from '../../protocol/payment/network.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import type {
@@ -38,7 +40,7 @@ import {
   WEBHOOK_ID,
   WebhooksQueryDto,
 } from './dto/operator-query.dto.js';
-import { withinTime } from './operator-answers.js';
+import { forOperators } from './operator-answers.js';
 import {
   type AuditRow,
   type KeptDifference,
@@ -50,22 +52,22 @@ import {
 } from './operator-archive.js';
 
 const DAYS_OF_ONE_MOST = 366;
-/** Of what is asked for over all payees: there is no index that leads to the few among so many. */
+/** Longest span of a query over all payees, because no index serves such a query. */
 const DAYS_MOST = 92;
 const DAY_MS = 86_400_000;
 const LANES_MOST = 200;
 
 /**
- * The history as operators see it: over all payees, and never without a bound.
+ * Queries of operators over all payees, always bounded.
  *
- * @throws CodedError from every method: `invalid_query`, `invalid_cursor`, `history_off`,
- *   `history_unavailable`, `history_too_slow`.
+ * @throws CodedError from every method: `invalid_query`, `invalid_cursor`, `history_off`, `history_unavailable`,
+ *   `history_too_slow`.
  */
 @Injectable()
 export class OperatorHistory {
-  /** @param archive - `undefined` without a history. */
+  /** @param archive - `undefined` without a database. */
   constructor(
-    @Inject(OPERATOR_ARCHIVE) private readonly archive: OperatorArchive | undefined,
+    @Optional() @Inject(OPERATOR_ARCHIVE) private readonly archive: OperatorArchive | undefined,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
@@ -75,11 +77,22 @@ export class OperatorHistory {
     const filter = searchOf(query);
     const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
     checkWindow(filter, this.clock.now(), after);
-    const { shown, last } = cut(await withinTime(archive.page(filter, after, limit + 1)), limit);
+    const { shown, last } = cut(await forOperators(archive.page(filter, after, limit + 1)), limit);
     return {
       settlements: shown.map(({ settlement }) => ({ ...statusOf(settlement), source: 'archive' })),
       ...(last !== undefined && { nextCursor: encodeCursor(last.position, filter) }),
     };
+  }
+
+  /**
+   * Closes a payment that has left the ledger.
+   *
+   * @returns whether the payment was paid and not delivered, or was closed before; `false` without a database.
+   */
+  async closeUnclaimed(id: string, by: string): Promise<boolean> {
+    const { archive } = this;
+    if (archive === undefined) return false;
+    return forOperators(archive.closeUnclaimed({ id, by, at: new Date(this.clock.now()) }));
   }
 
   async totals(query: HistoryTotalsDto): Promise<SettlementTotals> {
@@ -87,26 +100,26 @@ export class OperatorHistory {
     const filter = searchOf(query);
     const isOfOne = filter.payTo !== undefined || filter.payer !== undefined;
     checkRange(filter.from, filter.to ?? this.clock.now(), isOfOne ? DAYS_OF_ONE_MOST : DAYS_MOST);
-    return withinTime(
-      sumsBy(query.groupBy, (grouping, most) => archive.totals(filter, grouping, most)),
+    return sumsBy(query.groupBy, (grouping, most) =>
+      forOperators(archive.totals(filter, grouping, most)),
     );
   }
 
   async webhooks({ limit, owner, status, after }: WebhooksQueryDto): Promise<OperatorWebhooks> {
     const archive = this.#archive();
-    const found = await withinTime(archive.webhooks({ owner, status, after }, limit + 1));
+    const found = await forOperators(archive.webhooks({ owner, status, after }, limit + 1));
     const { shown, last } = cut(found, limit);
     return { webhooks: shown.map(webhookView), ...(last && { next: last.webhook.id }) };
   }
 
-  /** @returns `undefined` for what is the id of no webhook. */
+  /** @returns `undefined` for an unknown webhook. */
   async deliveries(
     id: string,
     { limit, before }: AnyDeliveriesDto,
   ): Promise<OperatorDeliveries | undefined> {
     const archive = this.#archive();
     if (!WEBHOOK_ID.test(id)) return undefined;
-    const found = await withinTime(archive.deliveries(id, before, limit + 1));
+    const found = await forOperators(archive.deliveries(id, before, limit + 1));
     if (found === undefined) throw invalidCursor();
     const { shown, last } = cut(found, limit);
     return { deliveries: shown.map(deliveryViewOf), ...(last && { next: last.eventId }) };
@@ -115,21 +128,24 @@ export class OperatorHistory {
   async reconciliations({ network, before, limit }: RunsQueryDto): Promise<Reconciliations> {
     const archive = this.#archive();
     const chainId = network === undefined ? undefined : chainIdOf(network);
-    const { shown, last } = cut(await withinTime(archive.runs(chainId, before, limit + 1)), limit);
+    const { shown, last } = cut(
+      await forOperators(archive.runs(chainId, before, limit + 1)),
+      limit,
+    );
     return { runs: shown.map(runView), ...(last && { next: last.id }) };
   }
 
-  /** @returns `undefined` for what is the id of no run. */
+  /** @returns `undefined` for an unknown run. */
   async reconciliation(
     id: string,
     { after, limit }: RunQueryDto,
   ): Promise<Reconciliation | undefined> {
     const archive = this.#archive();
-    const run = RUN_ID.test(id) ? await withinTime(archive.run(id)) : undefined;
+    const run = RUN_ID.test(id) ? await forOperators(archive.run(id)) : undefined;
     if (run === undefined) return undefined;
     const [lanes, found] = await Promise.all([
-      withinTime(archive.lanesOf(id, LANES_MOST)),
-      withinTime(archive.differencesIn(id, Number(after), limit + 1)),
+      forOperators(archive.lanesOf(id, LANES_MOST)),
+      forOperators(archive.differencesIn(id, Number(after), limit + 1)),
     ]);
     const { shown, last } = cut(found, limit);
     return {
@@ -155,7 +171,7 @@ export class OperatorHistory {
       ms === undefined ? undefined : new Date(ms),
     );
     const filter = { chainId, by, subject, from, to };
-    const found = await withinTime(archive.actions(filter, before, limit + 1));
+    const found = await forOperators(archive.actions(filter, before, limit + 1));
     if (found === undefined) throw invalidCursor();
     const { shown, last } = cut(found, limit);
     return { actions: shown.map(actionView), ...(last && { next: last.id }) };
@@ -169,13 +185,16 @@ export class OperatorHistory {
 }
 
 /** @throws CodedError `invalid_query` */
-function searchOf(query: ListQuery & { readonly payer?: string }): SearchFilter {
-  return { ...narrowingOf(query), payer: readAddress(query.payer) };
+function searchOf(
+  query: ListQuery & { readonly payer?: string; readonly leastAmount?: string },
+): SearchFilter {
+  const { payer, leastAmount } = query;
+  return { ...narrowingOf(query), payer: readAddress(payer), leastAmount };
 }
 
 /**
- * A search over everybody's settlements needs a time. It is counted from where the page begins, so that a list
- * that was begun can be read to its end.
+ * A search over all payees needs a span. The span counts from the start of the page, so that an old cursor can be
+ * followed to the end of its list.
  *
  * @throws CodedError `invalid_query`
  */
@@ -185,20 +204,18 @@ function checkWindow(
   after?: Position,
 ): void {
   if (payTo !== undefined || payer !== undefined) return;
-  if (from === undefined) throw invalidQuery('from must be given without payTo or payer.');
+  if (from === undefined) {
+    const message = '`from` is required without `payTo` and `payer`.';
+    throw invalidQuery(message, placeOf('from', 'a day, or a time with its zone', from));
+  }
   const end = after?.claimedAt.getTime() ?? Math.min(to ?? now, now);
   if (end - from > DAYS_MOST * DAY_MS) {
-    throw invalidQuery(`from must be at most ${DAYS_MOST} days before to, without payTo or payer.`);
+    const expected = `at most ${DAYS_MOST} days before \`to\``;
+    throw invalidQuery(`Without \`payTo\` and \`payer\`, \`from\` must be ${expected}.`, {
+      path: 'from',
+      expected,
+    });
   }
-}
-
-/** One more than is shown says whether there is another page, which begins after the last one shown. */
-function cut<T>(
-  found: readonly T[],
-  limit: number,
-): { readonly shown: readonly T[]; readonly last: T | undefined } {
-  const shown = found.slice(0, limit);
-  return { shown, last: found.length > limit ? shown.at(-1) : undefined };
 }
 
 function webhookView({ webhook, last, backlog }: WebhookState): OperatorWebhook {
@@ -211,7 +228,7 @@ function runView({ chainId, ...run }: ReconciliationRun): RunView {
 
 const MEANINGS: Readonly<Record<string, string>> = { ...DIFFERENCES, ...NOTES };
 
-/** A newer version may write names that this one does not know. */
+/** A newer version may write names that this version does not know. */
 export function differenceView(difference: KeptDifference): DifferenceView {
   const { name } = difference;
   return { ...difference, ...(Object.hasOwn(MEANINGS, name) && { meaning: MEANINGS[name] }) };

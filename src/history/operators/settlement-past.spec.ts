@@ -49,6 +49,13 @@ describe('the past of a settlement', () => {
     expect(await actionsOf({ claimedAt: undefined })).toEqual([]);
   });
 
+  it('has what operators did to it, whenever they did', async () => {
+    const closing = { action: 'unclaimed_closed', subject: of.id, by: 'night-shift' };
+    archive.audit.push({ id: 'closing', chainId: 56, at: new Date(NOW), ...closing });
+    expect(await actionsOf({})).toEqual(['closing', '2', '1']);
+    expect(await actionsOf({ finishedAt: undefined })).toEqual(['closing', '3', '2', '1']);
+  });
+
   it('says what was archived, and that nothing was', async () => {
     expect(await pasts.of(of)).toMatchObject({ status: 'known', row: undefined, events: [] });
     archive.rows.push(rowNamed('a', 0));

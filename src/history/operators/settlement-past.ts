@@ -1,8 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { CodedError } from '../../platform/http/coded-error.js';
 import type { DifferenceView, OperatorAction } from './dto/operator.response.js';
-import { withinTime } from './operator-answers.js';
+import { forOperators } from './operator-answers.js';
 import {
   type ArchivedNote,
   OPERATOR_ARCHIVE,
@@ -11,27 +11,27 @@ import {
 } from './operator-archive.js';
 import { actionView, differenceView } from './operator-history.js';
 
-/** A settlement, as far as its past is looked for by it. */
+/** The facts by which the past of a settlement is found. */
 interface PastOf {
   readonly id: string;
   readonly chainId: number;
-  /** Milliseconds since the epoch; missing where the ledger lost it. */
+  /** Milliseconds since the epoch; missing if the ledger lost it. */
   readonly claimedAt: number | undefined;
   readonly finishedAt: number | undefined;
 }
 
-/** What the history has about one settlement, beside the settlement itself. */
+/** The archived facts of one settlement, beside its record. */
 export type SettlementPast =
   | { readonly status: 'off' }
-  /** It cannot be asked: nothing is said of it. */
+  /** The archive does not answer, so nothing is known about the settlement. */
   | { readonly status: 'unavailable'; readonly code: string; readonly error: string }
   | {
       readonly status: 'known';
-      /** Missing for one that is not archived yet. */
+      /** Missing while the settlement is not archived. */
       readonly row: ArchivedNote | undefined;
       readonly events: readonly ReportedEvent[];
       readonly differences: readonly DifferenceView[];
-      /** What operators did on its network while it was under way, and an hour before. */
+      /** Actions of operators on it, and on its network from one hour before its claim to its end. */
       readonly actions: readonly OperatorAction[];
     };
 
@@ -39,19 +39,19 @@ const ROWS_MOST = 100;
 const ACTIONS_MOST = 20;
 const BEFORE_MS = 3_600_000;
 
-/** The past of one settlement. A history that is away takes nothing from what the ledger shows. */
+/** The archived past of one settlement. Without the archive, the facts of the ledger are still shown. */
 @Injectable()
 export class SettlementPasts {
-  /** @param archive - `undefined` without a history. */
+  /** @param archive - `undefined` without a database. */
   constructor(
-    @Inject(OPERATOR_ARCHIVE) private readonly archive: OperatorArchive | undefined,
+    @Optional() @Inject(OPERATOR_ARCHIVE) private readonly archive: OperatorArchive | undefined,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   async of(settlement: PastOf): Promise<SettlementPast> {
     if (this.archive === undefined) return { status: 'off' };
     try {
-      return await withinTime(this.#read(this.archive, settlement));
+      return await forOperators(this.#read(this.archive, settlement));
     } catch (error) {
       if (!(error instanceof CodedError)) throw error;
       return { status: 'unavailable', code: error.code, error: error.message };
@@ -64,10 +64,16 @@ export class SettlementPasts {
       claimedAt === undefined
         ? undefined
         : { from: new Date(claimedAt - BEFORE_MS), to: new Date(finishedAt ?? this.clock.now()) };
-    const [row, events, differences, actions] = await Promise.all([
+    // From its claim on, so that the index bounds the search.
+    const since = {
+      from: claimedAt === undefined ? undefined : new Date(claimedAt),
+      to: undefined,
+    };
+    const [row, events, differences, own, actions] = await Promise.all([
       archive.note(id),
       archive.eventsOf(id, ROWS_MOST),
       archive.differencesOf(id, ROWS_MOST),
+      archive.actions({ chainId, by: undefined, subject: id, ...since }, undefined, ACTIONS_MOST),
       times &&
         archive.actions(
           { chainId, by: undefined, subject: undefined, ...times },
@@ -75,12 +81,13 @@ export class SettlementPasts {
           ACTIONS_MOST,
         ),
     ]);
+    const all = new Map([...(own ?? []), ...(actions ?? [])].map((one) => [one.id, one]));
     return {
       status: 'known',
       row,
       events,
       differences: differences.map(differenceView),
-      actions: (actions ?? []).map(actionView),
+      actions: [...all.values()].map(actionView),
     };
   }
 }

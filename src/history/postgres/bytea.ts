@@ -1,11 +1,11 @@
 import type { Hex } from 'viem';
 
-/** What a column of `bytea` takes of a hash or an address. */
+/** The `bytea` value of a hash or an address. */
 export function bytesOf(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), 'hex');
 }
 
-/** In lower case; `undefined` of a column that is null. */
+/** Hex in lower case; `undefined` for a column that is null. */
 export function hexOf(bytes: Buffer): Hex;
 export function hexOf(bytes: Buffer | null): Hex | undefined;
 export function hexOf(bytes: Buffer | null): Hex | undefined {

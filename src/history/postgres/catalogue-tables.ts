@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** The tables of `0009_catalogue.sql`, and of 0011 to 0018 that still are. */
+/** The tables of `0009_catalogue.sql` and of later migrations. */
 export interface CatalogueTables {
   readonly catalogue_entries: {
     readonly id: Buffer;
@@ -35,7 +35,7 @@ export interface CatalogueTables {
     readonly scheme: string;
     readonly asset: Buffer;
     readonly method: string;
-    /** Larger than a number can be, and read as text. */
+    /** Text, because a number cannot hold it. */
     readonly amount: string;
     readonly offer: string;
     readonly paid_at: Date;

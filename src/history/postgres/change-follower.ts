@@ -4,7 +4,7 @@ import { LASTING_COLUMNS, type SettlementRow } from '../settlement-row.js';
 import { codeOf } from './database.js';
 import type { Tables } from './tables.js';
 
-/** A row as it was, as far as it decides what has happened, and as it was written. */
+/** The state of a row before and after a change. */
 export interface RowChange {
   readonly before:
     | Pick<
@@ -16,22 +16,22 @@ export interface RowChange {
 }
 
 /**
- * Told of each change in the transaction that archives it: what it writes there is there if and only if the
- * change is. What it throws keeps the change from being archived.
+ * Receives each change in the transaction that archives it, so its own writes are committed together with the change.
+ * An exception rolls the change back.
  */
 export interface ChangeFollower {
   follow(transaction: Transaction<Tables>, changes: readonly RowChange[]): Promise<void>;
 }
 
-/** Absent where nothing follows. */
+/** Absent without followers. */
 export const ChangeFollower = Symbol('ChangeFollower');
 
 const VERSION = ['epoch', 'version_ms', 'version_sequence'] as const;
 
 /**
- * Writes rows, and tells of those that were written.
+ * Writes rows, and passes the written ones to the follower.
  *
- * @param write - returns how many were; the others are known as they were later.
+ * @param write - returns the number of written rows; the others exist with a later version.
  */
 export async function writeAndTell(
   transaction: Transaction<Tables>,
@@ -44,7 +44,7 @@ export async function writeAndTell(
     .selectFrom('settlements')
     .where('id', 'in', ids)
     .where('claimed_at', 'in', days);
-  // Locked, in one order: of two processes that write one settlement the second compares with what the first has written.
+  // Rows are locked in one order, so the second of two processes compares with the result of the first.
   const before = await found
     .select(['id', 'state', 'is_paid', 'transaction', 'block_hash', 'sale', 'unclaimed_at'])
     .select(VERSION)
@@ -60,14 +60,14 @@ export async function writeAndTell(
     const [old, stored] = [olds.get(name), news.get(name)];
     if (stored === undefined || versionOf(stored) !== versionOf(row)) return [];
     if (old !== undefined && versionOf(old) === versionOf(row)) return [];
-    // It may be known from an earlier record alone.
+    // Only an earlier record may have these columns.
     const lasting = Object.fromEntries(LASTING_COLUMNS.map((column) => [column, stored[column]]));
     return [{ before: old, after: { ...row, ...lasting } }];
   });
   try {
     await follower.follow(transaction, changes);
   } catch (error) {
-    // It says nothing of the rows: they can be stored, and are when this works again.
+    // This failure is not caused by the rows: they are stored after the outage.
     throw new ArchiveError('database_failed', codeOf(error), error);
   }
   return written;
@@ -77,7 +77,7 @@ function byId<T extends { readonly id: Buffer }>(rows: readonly T[]): ReadonlyMa
   return new Map(rows.map((row) => [row.id.toString('hex'), row]));
 }
 
-/** As text: the driver reads large integers as text. */
+/** The version as text, because the driver reads large integers as text. */
 function versionOf(row: Pick<SettlementRow, (typeof VERSION)[number]>): string {
   return VERSION.map((name) => String(row[name])).join(' ');
 }

@@ -3,19 +3,22 @@ import { DatabaseModule } from '../../platform/database/database.module.js';
 import { DatabasePools, type PoolName } from '../../platform/database/database-pools.js';
 import { Database, databaseOn } from './database.js';
 
-/** What a {@link Database} is injected by where a module has more than one. */
+/** The token of a {@link Database} in a module with several pools. */
 const databaseOf = (pool: PoolName): string => `HISTORY_DATABASE_${pool}`;
 
-/** What its tables are injected by. */
+/** The token of the tables of a pool. */
 export const tablesOf = (pool: PoolName): string => `HISTORY_TABLES_${pool}`;
 
-/** The tables, by the pool of that name; the module imports `HistoryDatabase.on(name)`. */
+/** Injects the database of a pool. Its module imports `HistoryDatabase.on(name)`. */
+export const InjectDatabase = (pool: PoolName): ParameterDecorator => Inject(databaseOf(pool));
+
+/** Injects the tables of a pool. */
 export const InjectTables = (pool: PoolName): ParameterDecorator => Inject(tablesOf(pool));
 
-/** The tables of the history, for what is imported only where there is a `DATABASE_URL`. */
+/** The tables of the history, for modules that are imported only with `DATABASE_URL`. */
 @Module({})
 export class HistoryDatabase {
-  /** With a single pool, {@link Database} is by that. */
+  /** With a single pool, the class {@link Database} is its token too. */
   static on(...pools: readonly PoolName[]): DynamicModule {
     const [only] = pools;
     const providers: Provider[] = [

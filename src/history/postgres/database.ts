@@ -6,7 +6,7 @@ import { FacilitatorError } from '../../protocol/errors.js';
 import { ArchiveError } from '../archive.js';
 import { SCHEMA, type Tables } from './tables.js';
 
-/** The tables of the history, by one pool: which one, the module of those says that inject it. */
+/** The tables of the history by one pool. The injecting module names the pool. */
 export interface Database {
   readonly pool: pg.Pool;
   readonly db: Kysely<Tables>;
@@ -14,40 +14,39 @@ export interface Database {
 
 export const Database = Symbol('Database');
 
-/** The tables of the history, by a pool that its owner closes. */
+/** The tables of the history on a pool that the caller closes. */
 export function databaseOn(pool: pg.Pool): Database {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(SCHEMA);
   return { pool, db };
 }
 
-/** Connections of its own for a command; closed by `db.destroy()`. */
+/** Connections for a command line program; `db.destroy()` closes them. */
 export function connectDatabase(url: Secret<string>, use: PoolUse = POOLS.archive): Database {
   return databaseOn(openPool(url, use));
 }
 
-/** The driver gives a bigint as a text, whatever its column is said to be. */
+/** The driver returns a bigint as text, whatever type the column has here. */
 export function chainIdIn(column: number | string): number {
   return Number(column);
 }
 
-/** Codes of the database and of connections: `08006`, `ECONNREFUSED`. */
+/** SQLSTATE or error code of the connection, such as `08006` or `ECONNREFUSED`. */
 export function codeOf(error: unknown): string | undefined {
   const code = (error as { readonly code?: unknown } | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Classes of what the database says while it is away, starts, ends or has no place. */
+/** SQLSTATE classes of a database that is away, starting, stopping or full. */
 const AWAY = /^(08|53|57P|25006)/;
-/** A schema, table or column that is not there. */
+/** A missing schema, table or column. */
 const OUTDATED = /^(3F000|42P01|42703)$/;
 
-/** Turns every failure of the database into one the callers know. */
+/** Turns every failure of the database into an `ArchiveError`. */
 export async function asked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    // A fault of this service says nothing about the database, and neither does an outage of
-    // another system.
+    // Errors of this service and of other systems say nothing about the database.
     if (error instanceof FacilitatorError || error instanceof TypeError) throw error;
     const code = codeOf(error);
     if (code === undefined || !/^[0-9A-Z]{5}$/.test(code) || AWAY.test(code)) {

@@ -76,7 +76,7 @@ export async function lanesOf(
   }));
 }
 
-/** In the order in which they were found. */
+/** Differences of one run, in the order of their numbers. */
 export async function differencesOfRun(
   db: Kysely<Tables>,
   { runId, after, most }: { readonly runId: string; readonly after: number; readonly most: number },
@@ -92,7 +92,7 @@ export async function differencesOfRun(
   return rows.map(differenceOf);
 }
 
-/** Of one settlement, those of the newest run first. */
+/** Differences of one settlement, the newest run first. */
 export async function differencesOf(
   db: Kysely<Tables>,
   settlementId: Buffer,

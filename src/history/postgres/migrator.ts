@@ -5,10 +5,7 @@ import { ArchiveError } from '../archive.js';
 import { asked, codeOf } from './database.js';
 import { SCHEMA } from './tables.js';
 
-/**
- * `missing`: no tables, as before the first start. `outdated`: migrations of this version are
- * missing.
- */
+/** `missing`: no tables, as before the first start. `outdated`: a migration of this version is missing. */
 export type TablesState = 'there' | 'outdated' | 'missing';
 
 interface Migration {
@@ -18,7 +15,7 @@ interface Migration {
 }
 
 const FOLDER = new URL('../migrations/', import.meta.url);
-/** Of the advisory locks of this database: "x402". */
+/** The advisory lock of migrations: "x402" in ASCII. */
 export const MIGRATION_LOCK = 0x78343032;
 const STATEMENT_TIMEOUT_MS = 600_000;
 const NO_SUCH_TABLE = '42P01';
@@ -34,9 +31,9 @@ export function migrations(): readonly Migration[] {
 }
 
 /**
- * Applies what is missing, each in a transaction, under a lock that one process has at a time.
+ * Applies the missing migrations, each in a transaction, under a lock that one process holds at a time.
  *
- * @returns the names of those it applied.
+ * @returns the names of the applied migrations.
  * @throws ArchiveError
  */
 export function migrate(pool: pg.Pool): Promise<readonly string[]> {
@@ -48,7 +45,7 @@ async function withLock(pool: pg.Pool): Promise<readonly string[]> {
   const client = await pool.connect();
   try {
     await client.query('begin');
-    // Released with the transaction, also by a process that dies here.
+    // A transaction lock is released also by a crash.
     await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
     await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await client.query(`create schema if not exists ${SCHEMA}`);
@@ -68,13 +65,13 @@ async function withLock(pool: pg.Pool): Promise<readonly string[]> {
     client.release();
     return missing.map(({ name }) => name);
   } catch (error) {
-    // A connection in an unknown state is of no use to anybody else.
+    // A connection in an unknown state must not return to the pool.
     client.release(true);
     throw error;
   }
 }
 
-/** @throws ArchiveError `schema_outdated` where something is missing. */
+/** @throws ArchiveError `schema_outdated` if a migration is missing. */
 export async function checkMigrated(pool: pg.Pool): Promise<void> {
   if ((await tablesState(pool)) !== 'there') throw new ArchiveError('schema_outdated', undefined);
 }
@@ -90,7 +87,7 @@ export async function tablesState(pool: pg.Pool): Promise<TablesState> {
   }
 }
 
-/** A role that only uses the tables needs no right to create them. */
+/** A database user that only uses the tables needs no permission to create them. */
 async function isMigrated(pool: pg.Pool): Promise<boolean> {
   try {
     return missingOf(await applied(pool)).length === 0;
@@ -107,12 +104,12 @@ async function applied(client: Pick<pg.Pool, 'query'>): Promise<ReadonlyMap<stri
   return new Map(rows.map(({ name, digest }) => [name, digest]));
 }
 
-/** A newer version's migrations are left alone: it may run beside this one. */
+/** Migrations of a newer version are ignored, because it may run beside this version. */
 function missingOf(known: ReadonlyMap<string, string>): readonly Migration[] {
   return migrations().filter(({ name, digest }) => {
     const found = known.get(name);
     if (found !== undefined && found !== digest) {
-      // Tables of another text than this version's: nothing is written to what it does not know.
+      // A migration differs from the one of this version. Nothing is written to unknown tables.
       throw new ArchiveError('schema_outdated', undefined);
     }
     return found === undefined;

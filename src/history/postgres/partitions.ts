@@ -2,14 +2,14 @@ import type pg from 'pg';
 import { MIGRATION_LOCK } from './migrator.js';
 import { SCHEMA } from './tables.js';
 
-/** Made before they are needed: a partition that is made takes a lock on the whole table. */
+/** Partitions are created early, because the creation locks the whole table. */
 const MONTHS_AHEAD = 2;
 
-/** The months of the table of settlements. */
+/** The monthly partitions of the table of settlements. */
 export class Partitions {
   readonly #made = new Set<Month>();
 
-  /** @param months - kept beside the current one; `undefined` keeps all. */
+  /** @param months - kept beside the current month; `undefined` keeps all. */
   constructor(
     private readonly pool: pg.Pool,
     private readonly months: number | undefined,
@@ -19,14 +19,14 @@ export class Partitions {
     return monthOf(at.getTime()) >= oldestKept(now, this.months);
   }
 
-  /** Makes those of these moments that are missing. */
+  /** Creates the missing partitions for these moments. */
   async makeFor(moments: readonly Date[]): Promise<void> {
     await this.#make(moments.map((at) => monthOf(at.getTime())));
   }
 
-  /** Makes the next ones, and drops those that are over. */
+  /** Creates the next partitions, and drops the expired ones. */
   async upkeep(now: number): Promise<void> {
-    // Another process may have dropped what this one has made.
+    // Another process may have dropped a partition that this process created.
     this.#made.clear();
     const current = monthOf(now);
     await this.#make(Array.from({ length: MONTHS_AHEAD + 1 }, (_, ahead) => current + ahead));
@@ -48,7 +48,7 @@ export class Partitions {
     const client = await this.pool.connect();
     try {
       await client.query('begin');
-      // Two that make the same one at once would fail each other.
+      // Two processes that create the same partition at once would fail.
       await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       for (const month of missing) {
         await client.query(
@@ -75,7 +75,7 @@ export class Partitions {
   }
 }
 
-/** A month of UTC, counted from the year 0: 12 to a year. */
+/** A month in UTC, counted from the year 0, with 12 per year. */
 type Month = number;
 
 export function monthOf(ms: number): Month {
@@ -100,7 +100,7 @@ export function monthOfPartition(name: string): Month | undefined {
   return year === undefined ? undefined : Number(year) * 12 + Number(month) - 1;
 }
 
-/** The oldest month that is kept beside the current one. */
+/** The oldest month that is stored beside the current month. */
 export function oldestKept(now: number, months: number | undefined): Month {
   return months === undefined ? -Infinity : monthOf(now) - months;
 }

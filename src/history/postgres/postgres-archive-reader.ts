@@ -10,7 +10,7 @@ import { bytesOf } from './bytea.js';
 import { asked, Database } from './database.js';
 import { SCHEMA } from './tables.js';
 
-/** Of one authorization, transaction or key there are a few; who makes more sees those that count most. */
+/** Most results of one look-up. An authorization or a transaction has only a few settlements. */
 const FOUND_MOST = 200;
 
 /** {@link ArchiveReader} in PostgreSQL. */
@@ -74,7 +74,7 @@ export class PostgresArchiveReader implements ArchiveReader {
 const BEST_FIRST = `order by (settlements.sale = 'sold') desc, settlements.is_paid desc,
   settlements.claimed_at desc`;
 
-/** The table of ids says in which month they are: one partition is read for each. */
+/** The table of ids names the month of a settlement, so that one partition is read for each id. */
 const placedBy = (column: string): string => `
   select settlements.* from ${SCHEMA}.settlement_ids place
   join ${SCHEMA}.settlements on settlements.id = place.id and settlements.claimed_at = place.claimed_at
@@ -95,9 +95,9 @@ const BY_TRANSACTION: Statement = {
 };
 const BY_KEY: Statement = { name: 'by-key', text: where('bound_key = $1 or sold_key = $1') };
 
-/** A query that each connection plans once: to plan one over every month takes longer than to answer it. */
+/** A prepared query. Planning it over every month takes longer than its execution, so each connection plans it once. */
 interface Statement {
-  /** Its own; a connection knows one text by it. */
+  /** Unique per text: a connection caches plans by name. */
   readonly name: string;
   readonly text: string;
 }

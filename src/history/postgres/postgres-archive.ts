@@ -24,7 +24,7 @@ interface Batch {
   readonly unreadable: readonly Unreadable[];
 }
 
-/** A value that no column takes, or a constraint that a row breaks. */
+/** SQLSTATE classes of a value that no column takes, or of a violated constraint. */
 const UNSTORABLE = /^(22|23)/;
 
 /** {@link Archive} in PostgreSQL. */
@@ -33,7 +33,7 @@ export class PostgresArchive implements Archive {
   readonly #partitions: Partitions;
   readonly #db: Kysely<Tables>;
 
-  /** @param follower - follows what is written, in its transaction. */
+  /** @param follower - receives the changes in their transaction. */
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AppConfig) private readonly config: ArchiveConfig,
@@ -85,7 +85,7 @@ export class PostgresArchive implements Archive {
     return asked(this.#partitions.upkeep(now));
   }
 
-  /** One row that cannot be stored must not keep the others from it. */
+  /** One row that cannot be stored must not keep other rows out of the archive. */
   async #storeOrSplit(batch: Batch): Promise<Omit<Stored, 'expired'>> {
     try {
       return await this.#commit(batch);
@@ -109,7 +109,7 @@ export class PostgresArchive implements Archive {
   }
 
   async #commit({ rows, unreadable }: Batch): Promise<Omit<Stored, 'expired'>> {
-    // In one order, so that two processes wait for each other and never in a circle.
+    // All processes lock rows in one order, so that they cannot deadlock.
     const sorted = [...rows].sort((a, b) => Buffer.compare(a.id, b.id));
     await this.#partitions.makeFor(sorted.map((row) => row.claimed_at));
     const written = await this.#db.transaction().execute(async (transaction) => {
@@ -126,7 +126,7 @@ export class PostgresArchive implements Archive {
   }
 }
 
-/** A claim that the ledger made again has another time there; its row stays where it is. */
+/** A claim that the ledger restored has another time. Its row stays in its partition. */
 async function placed(
   db: Transaction<Tables>,
   rows: readonly SettlementRow[],
@@ -159,7 +159,7 @@ async function placed(
   }));
 }
 
-/** @returns how many were written; the others are known as they were later. */
+/** @returns the number of written rows; the others exist with a later version. */
 async function writeRows(db: Transaction<Tables>, rows: readonly SettlementRow[]): Promise<number> {
   const [first] = rows;
   if (first === undefined) return 0;
@@ -208,7 +208,7 @@ function readRow(chainId: number, epoch: number, change: Change): SettlementRow 
     try {
       return rowOf(chainId, epoch, change);
     } catch {
-      // Kept as it is.
+      // The value stays unconverted.
     }
   }
   return {
@@ -233,7 +233,7 @@ function unstorable(row: SettlementRow): Unreadable {
   };
 }
 
-/** JSON has no large numbers, and PostgreSQL no text with a zero in it. */
+/** JSON has no bigint, and PostgreSQL no text with a zero character. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one));
 }

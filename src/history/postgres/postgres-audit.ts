@@ -7,12 +7,16 @@ import type { Tables } from './tables.js';
 
 const ROWS_AT_ONCE = 500;
 
-/** The audit in PostgreSQL, where a trigger refuses to change a row. */
+/** The audit log in PostgreSQL, where a trigger refuses changes of rows. */
 @Injectable()
 export class PostgresAudit {
   constructor(@InjectTables('archive') private readonly db: Kysely<Tables>) {}
 
-  /** Takes an entry once, however often it is given. @throws ArchiveError */
+  /**
+   * Adds entries. An entry that is already there is ignored.
+   *
+   * @throws ArchiveError
+   */
   async add(chainId: number, entries: readonly AuditEntry[]): Promise<void> {
     const rows = entries.map(({ id, at, by, action, subject }) => ({
       id,

@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { systemClock } from '../../platform/concurrency/clock.js';
+import { UNCLAIMED_CLOSED } from '../../settlement/ledger/audit-entry.js';
 import type { ArchivedRow } from '../archived-row.js';
 import type {
   ArchivedNote,
   AuditFilter,
   AuditRow,
+  Closing,
   KeptDifference,
   LaneAccount,
   OperatorArchive,
@@ -24,17 +28,19 @@ import { PostgresWebhooks } from '../webhooks/postgres-webhooks.js';
 import type { DeliveryReport } from '../webhooks/webhook.js';
 import { bytesOf } from './bytea.js';
 import { asked, chainIdIn, type Database } from './database.js';
+import { InjectDatabase } from './database.module.js';
 import { differencesOf, differencesOfRun, lanesOf, runOf, runsBefore } from './kept-runs.js';
 import { afterPlace, conditionsOf, listed, NEWEST, totalsWhere } from './settlement-sql.js';
 import type { Tables } from './tables.js';
 import { eventsOf, webhookStates } from './webhook-states.js';
 
 /** {@link OperatorArchive} in PostgreSQL. */
+@Injectable()
 export class PostgresOperatorArchive implements OperatorArchive {
   constructor(
-    private readonly quick: Database,
-    /** For sums over many rows, which take their time and none of the lists'. */
-    private readonly patient: Database,
+    @InjectDatabase('operators') private readonly quick: Database,
+    /** For sums over many rows, which are slow and must not take connections of the lists. */
+    @InjectDatabase('operatorTotals') private readonly patient: Database,
   ) {}
 
   async page(
@@ -51,7 +57,7 @@ export class PostgresOperatorArchive implements OperatorArchive {
   }
 
   totals(filter: SearchFilter, grouping: Grouping, most: number): Promise<readonly TotalRow[]> {
-    // A row without its payment is of no asset.
+    // A row without its payment has no asset.
     const conditions = [sql`asset is not null`, ...whoseOf(filter), ...conditionsOf(filter)];
     return totalsWhere(this.patient, conditions, grouping, most);
   }
@@ -70,6 +76,39 @@ export class PostgresOperatorArchive implements OperatorArchive {
         .executeTakeFirst(),
     );
     return row && { archivedAt: row.archived_at, isTold: row.is_told, isKept: row.is_kept };
+  }
+
+  closeUnclaimed({ id, by, at }: Closing): Promise<boolean> {
+    const bytes = Buffer.from(id, 'base64url');
+    const noted = { action: UNCLAIMED_CLOSED, subject: id };
+    // The connections of operators are read-only, except in transactions that write.
+    const writing = this.quick.db.transaction().setAccessMode('read write');
+    return asked(
+      writing.execute(async (db) => {
+        const closed = await db
+          .updateTable('settlements')
+          .set({ unclaimed_at: null, archived_at: sql<Date>`now()` })
+          .where('id', '=', bytes)
+          .where('claimed_at', '=', (select) =>
+            select.selectFrom('settlement_ids').select('claimed_at').where('id', '=', bytes),
+          )
+          .where('is_paid', '=', true)
+          .where('sale', '=', 'open')
+          .where('unclaimed_at', 'is not', null)
+          .returning('chain_id')
+          .executeTakeFirst();
+        if (closed !== undefined) {
+          const { chain_id } = closed;
+          const row = { id: randomUUID(), chain_id, happened_at: at, actor: by, ...noted };
+          await db.insertInto('audit').values(row).execute();
+          return true;
+        }
+        const before = db.selectFrom('audit').select('id');
+        const { action, subject } = noted;
+        const same = before.where('action', '=', action).where('subject', '=', subject).limit(1);
+        return (await same.executeTakeFirst()) !== undefined;
+      }),
+    );
   }
 
   webhooks(filter: WebhookFilter, most: number): Promise<readonly WebhookState[]> {
@@ -122,14 +161,21 @@ export class PostgresOperatorArchive implements OperatorArchive {
   }
 }
 
-function whoseOf({ payTo, payer }: SearchFilter) {
+function whoseOf({ payTo, payer, leastAmount }: SearchFilter) {
   return [
+    ...(leastAmount === undefined
+      ? []
+      : [sql`coalesce(settled_amount, amount) >= ${leastAmount}::numeric`]),
     ...(payTo === undefined ? [] : [sql`pay_to = ${bytesOf(payTo)}`]),
     ...(payer === undefined ? [] : [sql`payer = ${bytesOf(payer)}`]),
   ];
 }
 
-/** What operators did, newest first. @returns `undefined` where `before` is the id of no action. */
+/**
+ * Actions of operators, newest first.
+ *
+ * @returns `undefined` if `before` is not the id of an action.
+ */
 export async function auditRows(
   db: Kysely<Tables>,
   filter: AuditFilter,

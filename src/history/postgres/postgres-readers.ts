@@ -4,7 +4,7 @@ import type { ArchiveReaders } from '../sellers/settlement-reader.js';
 import { databaseOn } from './database.js';
 import { PostgresSettlementReader } from './postgres-settlement-reader.js';
 
-/** {@link ArchiveReaders} in PostgreSQL, each by its own pool. */
+/** {@link ArchiveReaders} in PostgreSQL, each with its own pool. */
 @Injectable()
 export class PostgresReaders implements ArchiveReaders {
   readonly lists: PostgresSettlementReader;

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { Address, Hex } from 'viem';
+import type { BlockRange } from '../../platform/chain/use-search/scan.js';
 import type { DailyRuns, NewestRun } from '../reconciliation/daily-reconciliation.js';
 import type { RecordedSettlement } from '../reconciliation/records.js';
-import type { BlockSpan } from '../reconciliation/search-logs.js';
 import type {
   BlockPage,
   ClaimPage,
@@ -51,13 +51,13 @@ export class PostgresSettlementHistory implements SettlementHistory, DailyRuns {
     this.#db = db;
   }
 
-  async ofBlocks(chainId: number, { from, to }: BlockSpan, most: number): Promise<BlockPage> {
+  async ofBlocks(chainId: number, { from, to }: BlockRange, most: number): Promise<BlockPage> {
     const of = (last: bigint) =>
       this.#rows()
         .where('chain_id', '=', chainId)
         .where('block_number', '>=', String(from))
         .where('block_number', '<=', String(last));
-    // Where the page ends, which is not within a block.
+    // The block in which the page ends. A page holds whole blocks.
     const end = await asked(
       of(to)
         .clearSelect()
@@ -115,7 +115,7 @@ export class PostgresSettlementHistory implements SettlementHistory, DailyRuns {
   ): Promise<readonly RecordedSettlement[]> {
     if (hashes.length === 0) return [];
     const all = sql.val(hashes.map((hash) => bytesOf(hash)));
-    // Each half has an index of its own.
+    // Two queries, because each half has its own index.
     const carried = this.#rows()
       .where('chain_id', '=', chainId)
       .where(sql<boolean>`transactions && ${all}::bytea[]`);

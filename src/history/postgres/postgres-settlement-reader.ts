@@ -19,8 +19,8 @@ export class PostgresSettlementReader implements SettlementReader {
   constructor(private readonly database: Database) {}
 
   /**
-   * Each payee's newest are read in the order of the index, and the newest of all are taken from these: one
-   * query over many payees would sort everything they ever had.
+   * The newest settlements of each payee are read by index, and the newest of all are taken from them. One query over
+   * many payees would sort all their settlements.
    */
   async page(
     filter: SettlementFilter,
@@ -42,7 +42,7 @@ export class PostgresSettlementReader implements SettlementReader {
 
   async byId(id: string): Promise<Settlement | undefined> {
     const bytes = Buffer.from(id, 'base64url');
-    // The month it lies in first: one partition is read.
+    // The month of the settlement is read first, so that one partition is read.
     const query = sql<ArchivedRow>`
       select * from x402.settlements where id = ${bytes} and claimed_at =
         (select claimed_at from x402.settlement_ids where id = ${bytes})`;

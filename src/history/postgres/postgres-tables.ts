@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Database } from './database.js';
 import { type TablesState, tablesState } from './migrator.js';
 
-/** Whether the tables are there. */
+/** Reads whether the tables exist. */
 @Injectable()
 export class PostgresTables {
   constructor(@Inject(Database) private readonly database: Database) {}

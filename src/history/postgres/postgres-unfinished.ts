@@ -8,12 +8,12 @@ import { ChangeFollower, writeAndTell } from './change-follower.js';
 import { asked, Database } from './database.js';
 import type { Tables } from './tables.js';
 
-/** How long one is put off that was looked at so often: doubling, up to ten minutes. */
+/** How long a settlement is postponed: doubling, up to ten minutes. */
 const PAUSE = sql.raw(
   `least(interval '10 minutes', interval '20 seconds' * power(2, least(looks.looks, 10)))`,
 );
 const FIRST_PAUSE = sql.raw(`interval '20 seconds'`);
-/** One that is not looked at for so long has ended. */
+/** A settlement that was not taken for this long has ended, so its postponement is deleted. */
 const FORGOTTEN = sql.raw(`interval '1 day'`);
 
 /** {@link UnfinishedSettlements} in PostgreSQL. */
@@ -98,13 +98,13 @@ export class PostgresUnfinished implements UnfinishedSettlements {
 
 const states = () => sql.join(UNFINISHED.map((state) => sql.lit(state)));
 
-/** One log pays for one settlement. */
+/** Whether the log already pays for another settlement, because one log pays for one settlement. */
 async function isCredited(
   db: Transaction<Tables>,
   { id, transaction, log_index, is_paid }: SettlementRow,
 ): Promise<boolean> {
   if (!is_paid || transaction === null || log_index === null) return false;
-  // Each half has an index of its own.
+  // Two queries, because each half has its own index.
   const { rows } = await sql`
     select 1 from x402.settlements where transactions @> array[${transaction}]::bytea[]
       and transaction = ${transaction} and log_index = ${log_index} and is_paid and id <> ${id}
@@ -142,7 +142,7 @@ function rowAsWritten(row: Selectable<Tables['settlements']>): SettlementRow {
   };
 }
 
-/** The driver gives a bigint as a text, whatever its column is said to be. */
+/** The driver returns a bigint as text, whatever type the column has here. */
 function numberOf(value: number | string): number {
   return Number(value);
 }

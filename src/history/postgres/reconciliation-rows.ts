@@ -8,7 +8,7 @@ import type { Tables } from './tables.js';
 
 const ROWS_AT_ONCE = 500;
 
-/** A run is in the database as a whole or not at all. */
+/** Stores a run and its differences in one transaction. */
 export async function saveRun(db: Kysely<Tables>, run: Reconciliation): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { id } = await transaction
@@ -25,7 +25,7 @@ export async function saveRun(db: Kysely<Tables>, run: Reconciliation): Promise<
   });
 }
 
-/** The newest run that the process made by itself. */
+/** The newest daily run. */
 export async function newestRun(
   db: Kysely<Tables>,
   chainId: number,
@@ -50,7 +50,7 @@ export async function newestRun(
   };
 }
 
-/** Where the newest daily run ended that knew its blocks. */
+/** The end of the newest daily run whose blocks are known. */
 async function newestCheckpoint(
   db: Kysely<Tables>,
   chainId: number,

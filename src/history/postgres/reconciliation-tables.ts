@@ -1,9 +1,9 @@
 import type { ColumnType, GeneratedAlways } from 'kysely';
 
-/** A bigint, which PostgreSQL gives as a text. */
+/** A bigint, which the driver returns as text. */
 type BigInteger = ColumnType<string, number, number>;
 
-/** The tables of `0005_reconciliation.sql`. Large numbers are texts, as PostgreSQL gives them. */
+/** The tables of `0005_reconciliation.sql`. Large numbers are text, as the driver returns them. */
 export interface ReconciliationTables {
   readonly reconciliations: {
     readonly id: GeneratedAlways<string>;

@@ -4,9 +4,9 @@ import type { CatalogueTables } from './catalogue-tables.js';
 import type { ReconciliationTables } from './reconciliation-tables.js';
 
 /**
- * - `waiting`: to be delivered, or again.
- * - `failed`: given up after the last attempt.
- * - `withheld`: its owner may not read settlements of the payee any more.
+ * - `waiting`: waits for its first or next attempt.
+ * - `failed`: the last attempt failed.
+ * - `withheld`: its owner may no longer read settlements of the payee.
  */
 export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'withheld';
 
@@ -47,7 +47,7 @@ export interface Tables extends ReconciliationTables, CatalogueTables {
     readonly leased_until: Generated<Date>;
   };
   readonly webhook_events: {
-    /** Larger than a number can be, and read as text. */
+    /** Text, because a number cannot hold it. */
     readonly sequence: GeneratedAlways<string>;
     readonly id: string;
     readonly type: string;
@@ -80,7 +80,7 @@ export interface Tables extends ReconciliationTables, CatalogueTables {
   };
   readonly audit: {
     readonly id: string;
-    /** Null for what is of no one chain. */
+    /** Null for an action that is not about one chain. */
     readonly chain_id: number | null;
     readonly happened_at: Date;
     readonly actor: string;
@@ -90,5 +90,5 @@ export interface Tables extends ReconciliationTables, CatalogueTables {
   };
 }
 
-/** All tables are in a schema of their own: the database may be shared. */
+/** All tables are in their own schema, because other programs may share the database. */
 export const SCHEMA = 'x402';

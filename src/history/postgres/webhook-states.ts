@@ -8,7 +8,7 @@ import type {
 import { webhookOf } from '../webhooks/rows.js';
 import type { DeliveryState, Tables } from './tables.js';
 
-/** A longer queue is shown as longer: counting to its end would take too long for a page. */
+/** Deliveries counted per endpoint. Counting all of a long queue would take too long for a page. */
 const COUNTED_MOST = 1000;
 
 type EndpointRow = Selectable<Tables['webhook_endpoints']>;
@@ -18,7 +18,7 @@ type StateRow = EndpointRow & {
   readonly last: LastRow | null;
 };
 
-/** As PostgreSQL writes a row as JSON. */
+/** A row as JSON of PostgreSQL. */
 interface LastRow {
   readonly state: string;
   readonly tried_at: string;
@@ -27,7 +27,7 @@ interface LastRow {
   readonly answer: string | null;
 }
 
-/** Endpoints of all owners in the order of their ids. */
+/** Endpoints of all owners, sorted by id. */
 export async function webhookStates(
   db: Kysely<Tables>,
   filter: WebhookFilter,
@@ -93,7 +93,7 @@ function answeredOf({ status, problem, answer }: Pick<LastRow, 'status' | 'probl
   };
 }
 
-/** The events of a settlement, in the order in which they happened, each with its deliveries. */
+/** The events of a settlement, oldest first, each with its deliveries. */
 export async function eventsOf(
   db: Kysely<Tables>,
   line: Buffer,

@@ -7,15 +7,15 @@ import { isTransferLog, type Transfer } from '../../protocol/evm/logs.js';
 import type { ReceiptEvidence } from './settlement-receipt.js';
 
 /**
- * Finds in the chain where a payment is shown: in the receipt, as two endpoints say it where there are two. It is
- * asked for what others have done in our stead, of which the ledger keeps the transaction alone.
+ * Finds the log of a payment in its receipt, confirmed by two endpoints if there are two. It serves payments that
+ * another sender made, because the ledger stores only their transaction.
  */
 @Injectable()
 export class ChainEvidence {
   constructor(@Inject(ChainRegistry) private readonly chains: Pick<ChainRegistry, 'served'>) {}
 
   /**
-   * @returns `undefined` where the transaction does not show this transfer once and only once.
+   * @returns `undefined` unless the transaction contains exactly one such transfer.
    * @throws ChainUnavailableError
    */
   async find(
@@ -37,7 +37,7 @@ export class ChainEvidence {
     if (!receipt.isSuccess) return undefined;
     const shown = receipt.logs.filter((log) => isTransferLog(log, transfer));
     const [log] = shown;
-    // Of two equal logs it is not known which is this payment's.
+    // Of two equal logs, it is unknown which one belongs to this payment.
     if (log === undefined || shown.length > 1) return undefined;
     const { blockNumber, blockHash } = receipt;
     return { transaction, blockNumber, blockHash, logIndex: log.logIndex };

@@ -1,5 +1,5 @@
-import { Controller, Get, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get } from '@nestjs/common';
+import { Answer } from '../../platform/http/answer.js';
 import { describing, jsonAnswer, OPEN, problemOf } from '../../platform/http/openapi.js';
 import { receiptsOff } from '../sellers/history-problems.js';
 import { ReceiptKeys } from './dto/receipt.response.js';
@@ -7,7 +7,7 @@ import { Receipts } from './receipts.js';
 
 const Describes = describing({ tag: 'History', security: OPEN });
 
-/** RFC 7517: the keys by which receipts are verified. Public: a receipt may be shown to anybody. */
+/** The keys that verify receipts, as a JWK set (RFC 7517). Public, because a receipt may be shown to anyone. */
 @Controller('.well-known/jwks.json')
 export class ReceiptKeysController {
   constructor(private readonly receipts: Receipts) {}
@@ -17,10 +17,9 @@ export class ReceiptKeysController {
     200: jsonAnswer('The keys.', ReceiptKeys),
     404: problemOf('Receipts are off.', receiptsOff(404)),
   })
-  keys(@Res({ passthrough: true }) response: Response): ReceiptKeys {
+  keys(): Answer<ReceiptKeys> {
     const { keys } = this.receipts;
     if (keys === undefined) throw receiptsOff(404);
-    response.setHeader('Cache-Control', 'public, max-age=300');
-    return keys;
+    return new Answer(keys, { 'Cache-Control': 'public, max-age=300' });
   }
 }

@@ -12,7 +12,7 @@ import {
 } from './dto/receipt.response.js';
 import { wordOf } from './settlement-receipt.js';
 
-/** As EIP-712 signs a receipt. The domain has a name of its own: x402 knows receipts of sellers too. */
+/** EIP-712 domain of receipts. The name differs from the x402 domain for receipts of sellers. */
 const DOMAIN = { name: 'x402 settlement receipt', version: '1' } as const;
 const TYPES = {
   [PRIMARY_TYPE]: [
@@ -42,7 +42,7 @@ interface SigningKey {
   readonly jwk: JWK;
 }
 
-/** Signs what the ledger knows. It says nothing that the chain does not show. */
+/** Signs facts of the ledger that the chain shows too. */
 export class ReceiptSigner {
   private constructor(
     private readonly current: SigningKey,
@@ -62,7 +62,7 @@ export class ReceiptSigner {
   async sign(receipt: SettlementReceipt): Promise<SignedReceipt> {
     const { account, privateKey, jwk } = this.current;
     const domain = { ...DOMAIN, chainId: chainIdOf(receipt.network) ?? 0 };
-    // The same names and values in both, but the id: EIP-712 has bytes where JSON has text.
+    // Names and values are equal in both forms, except the id: bytes in EIP-712, text in JSON.
     const message = { ...receipt, settlementId: wordOf(receipt.settlementId) };
     const signature = await account.signTypedData({
       domain,
@@ -91,12 +91,12 @@ export class ReceiptSigner {
   }
 }
 
-/** Of RFC 8410: the frame of an Ed25519 private key of 32 bytes. */
+/** PKCS #8 prefix of an Ed25519 private key of 32 bytes (RFC 8410). */
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
- * One secret, two keys: the secp256k1 key itself, and an Ed25519 key that is derived from it, as JOSE
- * libraries no longer know secp256k1.
+ * Two keys from one secret: the secp256k1 key itself, and a derived Ed25519 key, because JOSE libraries no longer
+ * support secp256k1.
  */
 async function signingKeyOf(secret: Hex): Promise<SigningKey> {
   const bytes = Buffer.from(secret.slice(2), 'hex');

@@ -24,13 +24,17 @@ const MINE = new Set([SHOP]);
 const PAID = { isPaid: true, blockNumber: 7n, logIndex: 3 } as const;
 const BLOCK_HASH = `0x${'cd'.repeat(32)}` as const;
 
-function settlement(state: SettlementState, more: Partial<Settlement['view']> = {}): Settlement {
+function settlement(
+  state: SettlementState,
+  more: Partial<Settlement['view']> = {},
+  scheme = 'exact',
+): Settlement {
   const { view, details } = aRecorded('a', state);
   if (details === undefined) throw new Error('no details');
   return {
     isLive: false,
     view: { ...view, ...more },
-    details: { ...details, blockHash: BLOCK_HASH },
+    details: { ...details, scheme, blockHash: BLOCK_HASH },
   };
 }
 
@@ -171,6 +175,8 @@ describe('a receipt', () => {
       const asked = receipts(settlement(state)).of(idOf('a'), MINE);
       expect(await codeOf(asked)).toEqual([409, 'not_paid']);
     }
+    const deposit = settlement('finalized', {}, 'batch-settlement');
+    expect(await codeOf(receipts(deposit).of(idOf('a'), MINE))).toEqual([409, 'not_paid']);
     const zero = settlement('finalized', { settledAmount: 0n, transaction: undefined });
     expect(await codeOf(receipts(zero).of(idOf('a'), MINE))).toEqual([409, 'no_evidence']);
   });

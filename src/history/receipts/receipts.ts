@@ -3,6 +3,7 @@ import type { Address } from 'viem';
 import { Clock } from '../../platform/concurrency/clock.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { CodedError } from '../../platform/http/coded-error.js';
+import { CHANNEL_SCHEME } from '../../protocol/schemes/registry.js';
 import { onAnyChain } from '../../settlement/ledger/queries/any-chain.js';
 import {
   type Settlement,
@@ -23,7 +24,7 @@ interface ReadArchive {
   readonly lists?: Pick<SettlementReader, 'byId'>;
 }
 
-/** Receipts of what is at least in a block. */
+/** Makes receipts for payments that are at least in a block. */
 @Injectable()
 export class Receipts {
   constructor(
@@ -35,14 +36,14 @@ export class Receipts {
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
-  /** By which they are verified; `undefined` where none are signed. */
+  /** The public keys of receipts; `undefined` without `RECEIPT_KEY`. */
   get keys(): ReceiptKeys | undefined {
     return this.signer?.keys;
   }
 
   /**
-   * @param payees - whose settlements the caller may see.
-   * @returns `undefined` for what is not known, and for what was paid to others.
+   * @param payees - payees whose settlements the caller may see.
+   * @returns `undefined` for an unknown settlement, and for another payee.
    * @throws CodedError, RedisUnavailableError, ChainUnavailableError
    */
   async of(id: string, payees: ReadonlySet<Address>): Promise<SignedReceipt | undefined> {
@@ -51,21 +52,26 @@ export class Receipts {
     const { view, details } = (await this.#find(id)) ?? {};
     if (view === undefined || details === undefined) return undefined;
     if (!payees.has(details.payTo)) return undefined;
-    if (!view.isPaid) {
-      throw new CodedError(409, 'not_paid', 'There is no receipt: no block contains this payment.');
+    // A deposit is still money of its payer in escrow, so it does not pay the payee.
+    if (!view.isPaid || details.scheme === CHANNEL_SCHEME) {
+      throw new CodedError(
+        409,
+        'not_paid',
+        'There is no receipt, because no block contains this payment.',
+      );
     }
     const evidence = await this.#evidenceOf(view, details);
     if (evidence === undefined) {
       throw new CodedError(
         409,
         'no_evidence',
-        'There is no receipt: no single transfer on the chain proves this payment.',
+        'There is no receipt, because no single transfer on the chain proves this payment.',
       );
     }
     return signer.sign(receiptOf(view, details, evidence, clock.now()));
   }
 
-  /** The ledger knows the newest; what it has let go of is in the archive. */
+  /** The ledger has the newest state; the archive has settlements that left the ledger. */
   async #find(id: string): Promise<Settlement | undefined> {
     const { queries, config, readers } = this;
     const reader = readers.lists;
@@ -77,9 +83,7 @@ export class Receipts {
     return (await fromArchive(reader.byId(id))) ?? known;
   }
 
-  /**
-   * A settlement at zero has no transaction; a foreign payment is known by its transaction alone.
-   */
+  /** A settlement with amount 0 has no transaction. Of a foreign payment only the transaction is known. */
   async #evidenceOf(
     view: SettlementView,
     details: SettlementDetails,

@@ -3,12 +3,12 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import type { SettlementDetails, SettlementView } from '../../settlement/model/settlement.js';
 import type { SettlementReceipt } from './dto/receipt.response.js';
 
-/** Where the chain shows a payment. */
+/** The place of a payment on the chain. */
 export interface ReceiptEvidence {
   readonly transaction: Hex;
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
-  /** Of the `Transfer`. */
+  /** Log index of the `Transfer` event. */
   readonly logIndex: number;
 }
 
@@ -43,7 +43,7 @@ export function paidAmountOf(view: SettlementView, { amount }: SettlementDetails
   return view.settledAmount ?? amount;
 }
 
-/** The 32 bytes of a name. */
+/** The 32 bytes of an id. */
 export function wordOf(tag: string): Hex {
   return `0x${Buffer.from(tag, 'base64url').toString('hex')}`;
 }

@@ -68,13 +68,13 @@ const gap = (nonce: number, from = 1n, to = 10n) => ({ nonce, from, to });
 describe('what the chain shows', () => {
   it('is a transaction with its sender, nonce, fee and logs', async () => {
     const { is } = await evidence();
-    const sights = await is.look([one(0), one(1), one(2)]);
-    expect(sights.get(hash32(1000))).toMatchObject({
+    const reads = await is.look([one(0), one(1), one(2)]);
+    expect(reads.get(hash32(1000))).toMatchObject({
       kind: 'seen',
       transaction: { from: LANE, nonce: 0, feeWei: 50_000n, valueWei: 0n, isSuccess: true },
     });
-    expect(sights.get(hash32(1001))).toMatchObject({ transaction: { valueWei: 7n } });
-    expect(sights.get(hash32(1002))).toMatchObject({ transaction: { isSuccess: false, logs: [] } });
+    expect(reads.get(hash32(1001))).toMatchObject({ transaction: { valueWei: 7n } });
+    expect(reads.get(hash32(1002))).toMatchObject({ transaction: { isSuccess: false, logs: [] } });
   });
 
   it('is not what one endpoint says and the other does not', async () => {
@@ -124,23 +124,23 @@ describe('what the chain shows', () => {
   it('lacks a transaction only where its block was read', async () => {
     const { is, nodes } = await evidence();
     const absent = hash32(7);
-    const sight = async (blockNumber?: bigint) =>
+    const read = async (blockNumber?: bigint) =>
       (await is.look([{ hash: absent, blockNumber }])).get(absent);
-    expect(await sight(3n)).toEqual({ kind: 'absent', isProven: true });
-    expect(await sight()).toEqual({ kind: 'absent', isProven: false });
+    expect(await read(3n)).toEqual({ kind: 'absent', isProven: true });
+    expect(await read()).toEqual({ kind: 'absent', isProven: false });
     // Both have forgotten its receipt, and their block still has it.
     all(nodes, 'eth_getTransactionReceipt', result(null));
     expect((await is.look([one(0, 3n)])).get(hash32(1000))).toEqual({ kind: 'unread' });
     all(nodes, 'eth_getBlockByNumber', result(null));
-    expect(await sight(3n)).toEqual({ kind: 'unread' });
+    expect(await read(3n)).toEqual({ kind: 'unread' });
   });
 
   it('is never well where nothing could be read', async () => {
     const { is, nodes } = await evidence();
     for (const node of nodes) node.lie = () => SILENT;
-    const sight = (await is.look([one(0, 3n)])).get(hash32(1000)) ?? { kind: 'unread' };
-    const transaction = { hash: hash32(1000), sight, settlements: [] };
-    expect(sight).toEqual({ kind: 'unread' });
+    const result = (await is.look([one(0, 3n)])).get(hash32(1000)) ?? { kind: 'unread' };
+    const transaction = { hash: hash32(1000), result, settlements: [] };
+    expect(result).toEqual({ kind: 'unread' });
     expect(compareTransaction(transaction, new Set([LANE]))).toEqual([]);
     await expect(is.finalBlock()).rejects.toThrow('no endpoint');
     await expect(is.header(3n)).rejects.toThrow('no endpoint');
@@ -155,7 +155,7 @@ describe('what the chain shows', () => {
       'eth_getBlockByNumber',
       result({ ...(truth.header(10) as object), hash: hash32(5) }),
     );
-    await expect(is.finalBlock()).rejects.toThrow('no endpoint');
+    await expect(is.finalBlock()).rejects.toThrow('contradict each other');
   });
 
   it('finds the first block that is not before a moment', async () => {

@@ -8,19 +8,19 @@ import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { confirmedRead, readWithRetry } from './confirmed-read.js';
 import { findTransactions, type Lost } from './find-transactions.js';
-import type { LaneState, SeenTransaction, Sight } from './records.js';
+import type { LaneState, ReadTransaction, SeenTransaction } from './records.js';
 
 /** A transaction to read. */
 interface WantedTransaction {
   readonly hash: Hex;
-  /** The block it should be in: only a block that was read proves that it is not there. */
+  /** The expected block. Only a block that was read proves that it does not contain the transaction. */
   readonly blockNumber: bigint | undefined;
 }
 
-/** Transactions that are read at once. */
+/** Transactions per read. */
 const READ_AT_ONCE = 40;
 
-/** What a chain shows, by two endpoints where there are two. */
+/** Reads evidence from a chain, by two endpoints where there are two. */
 export class ChainEvidence {
   readonly chainId: number;
 
@@ -35,19 +35,19 @@ export class ChainEvidence {
   }
 
   /**
-   * The newest block that cannot be replaced.
+   * The newest final block.
    *
-   * @throws ChainUnavailableError, also before the first one.
+   * @throws ChainUnavailableError, also if there is no final block yet.
    */
   async finalBlock(): Promise<BlockHeader> {
     const final = await this.chain.currentFinalizedBlock();
     const header = final && (await this.header(final.number));
-    // Two of them, or nothing is final for the books.
+    // Two endpoints must agree, or reconciliation treats no block as final.
     if (header?.hash !== final?.hash || header === undefined) throw this.#unread('final block');
     return header;
   }
 
-  /** @throws ChainUnavailableError, also where there is no such block. */
+  /** @throws ChainUnavailableError, also if there is no such block. */
   async header(number: bigint): Promise<BlockHeader> {
     const header = await this.#confirmedRead(
       (view) => view.block(number),
@@ -58,7 +58,7 @@ export class ChainEvidence {
   }
 
   /**
-   * The first block that is not before a moment, the one after `last` if all of them are.
+   * The first block at or after a moment; the block after `last` if all blocks are earlier.
    *
    * @throws ChainUnavailableError
    */
@@ -73,19 +73,19 @@ export class ChainEvidence {
     return from;
   }
 
-  async look(wanted: readonly WantedTransaction[]): Promise<ReadonlyMap<Hex, Sight>> {
-    const sights = new Map<Hex, Sight>();
+  async look(wanted: readonly WantedTransaction[]): Promise<ReadonlyMap<Hex, ReadTransaction>> {
+    const reads = new Map<Hex, ReadTransaction>();
     for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
       await Promise.all(
         wanted.slice(at, at + READ_AT_ONCE).map(async (one) => {
-          sights.set(one.hash, await this.#sight(one));
+          reads.set(one.hash, await this.#read(one));
         }),
       );
     }
-    return sights;
+    return reads;
   }
 
-  /** @returns `undefined` where it cannot be read: most nodes forget the state of past blocks soon. */
+  /** @returns `undefined` if the state cannot be read: most nodes delete the state of old blocks soon. */
   async laneState(lane: Address, { hash }: BlockHeader): Promise<LaneState | undefined> {
     const at = { blockHash: hash };
     const confirmed = await confirmedRead(
@@ -106,7 +106,7 @@ export class ChainEvidence {
   /**
    * Whether an authorization was used or cancelled by the end of a block.
    *
-   * @returns `undefined` where no two endpoints say the same, or its token does not tell.
+   * @returns `undefined` if no two endpoints agree, or the token has no such function.
    */
   async isUsed(ref: AuthorizationRef, { hash }: BlockHeader): Promise<boolean | undefined> {
     const confirmed = await confirmedRead(
@@ -119,7 +119,7 @@ export class ChainEvidence {
     return confirmed.value === 'used';
   }
 
-  /** Hashes of the transactions that were found, by account nonce; they are hints. */
+  /** Hashes of found transactions by account nonce. They are hints, to be read like other transactions. */
   async find(lost: Lost): Promise<ReadonlyMap<number, Hex>> {
     const found = new Map<number, Hex>();
     for (const view of this.chain.views()) {
@@ -133,12 +133,12 @@ export class ChainEvidence {
     return found;
   }
 
-  async #sight({ hash, blockNumber }: WantedTransaction): Promise<Sight> {
+  async #read({ hash, blockNumber }: WantedTransaction): Promise<ReadTransaction> {
     try {
       const transaction = await this.#confirmedRead((view) => readTransaction(view, hash), textOf);
       if (transaction !== undefined) return { kind: 'seen', transaction };
       if (blockNumber === undefined) return { kind: 'absent', isProven: false };
-      // Nodes forget receipts and look-ups by hash before they forget blocks.
+      // Nodes delete receipts and transaction look-ups by hash earlier than blocks.
       const isThere = await this.#confirmedRead(
         async (view) => {
           const block = await view.fullBlock(blockNumber);
@@ -167,7 +167,7 @@ export class ChainEvidence {
   }
 }
 
-/** @returns `undefined` where the node knows no such transaction. */
+/** @returns `undefined` if the node does not know the transaction. */
 async function readTransaction(view: ChainView, hash: Hex): Promise<SeenTransaction | undefined> {
   const [receipt, call] = await Promise.all([view.receipt(hash), view.transaction(hash)]);
   if (receipt === undefined) return undefined;

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import type { Finding } from './difference.js';
 import type { LaneState, SeenTransaction } from './records.js';
 
-/** The fields of a transaction that count for the account of its lane. */
+/** The fields of a transaction that change the account of its lane. */
 export interface LaneTransaction {
   readonly hash: Hex;
   readonly nonce: number;
@@ -13,21 +13,21 @@ export interface LaneTransaction {
   readonly sentWei: bigint;
 }
 
-/** A lane between the ends of two blocks. */
+/** A lane in a window of blocks. */
 export interface LaneComparison {
   readonly lane: Address;
-  /** `undefined` where it could not be read. */
+  /** `undefined` if it could not be read. */
   readonly before: LaneState | undefined;
   readonly after: LaneState | undefined;
-  /** Of the blocks in between, as far as they were found. */
+  /** The transactions of the lane in the window that were found. */
   readonly transactions: readonly LaneTransaction[];
-  /** The most that is sent to a payer for an approval; 0 where approvals are not sponsored. */
+  /** Maximum top-up of a payer for an approval; 0 without sponsored approvals. */
   readonly topUpMostWei: bigint;
-  /** The lanes of the deployment, treasuries too. */
+  /** The lanes of the deployment, with treasuries. */
   readonly lanes: ReadonlySet<Address>;
 }
 
-/** The sums of a lane. */
+/** The sums of a lane in the window. */
 export interface LaneAccount {
   readonly lane: Address;
   readonly before: LaneState | undefined;
@@ -35,7 +35,7 @@ export interface LaneAccount {
   readonly transactions: number;
   readonly feesWei: bigint;
   readonly sentWei: bigint;
-  /** The received amount; `undefined` where it is not known. */
+  /** `undefined` if the received amount is not known. */
   readonly receivedWei: bigint | undefined;
 }
 
@@ -50,10 +50,10 @@ export function laneTransactionOf(seen: SeenTransaction): LaneTransaction {
   return { hash, nonce, blockNumber, feeWei, to, sentWei };
 }
 
-/** A higher count must be made up. */
+/** A higher count is not plausible. */
 const MISSING_MOST = 100_000;
 
-/** Account nonces of a lane of which no transaction was found; not all of them, where they are very many. */
+/** Account nonces of a lane without a known transaction. The result is cut if there are very many. */
 export function missingNonces({
   before,
   after,
@@ -69,8 +69,8 @@ export function missingNonces({
 }
 
 /**
- * Holds the money of a lane against its transactions. Every account nonce that was used in between has to be
- * one of a transaction that was read: only then is it known what the lane did, and what it paid.
+ * Compares the balance of a lane with its transactions. The comparison is possible only if the transaction of every
+ * used account nonce was read.
  */
 export function compareLane(books: LaneComparison): LaneResult {
   const { lane, before, after } = books;
@@ -124,7 +124,7 @@ export function compareLane(books: LaneComparison): LaneResult {
   return { account: { ...account, receivedWei }, findings };
 }
 
-/** Coins that go from lane to lane are still there: the other one shows them as received. */
+/** Coins sent from lane to lane are not lost: the other lane shows them as received. */
 function nameOf(
   { to, sentWei }: LaneTransaction,
   { lanes, topUpMostWei }: LaneComparison,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import {
-  aBooked,
   addressOf,
+  aRecordedPayment,
   aSeen,
   ASSET,
   aTransfer,
@@ -16,16 +16,16 @@ import {
 import { uintWord } from '../../protocol/evm/abi-words.js';
 import { DEPOSITED_TOPIC, type ReceiptLog } from '../../protocol/evm/logs.js';
 import { compareTransaction } from './compare-transaction.js';
-import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
+import type { ReadTransaction, RecordedSettlement, SeenTransaction } from './records.js';
 
-const seen = (more: Partial<SeenTransaction> = {}): Sight => ({
+const seen = (more: Partial<SeenTransaction> = {}): ReadTransaction => ({
   kind: 'seen',
   transaction: aSeen(more),
 });
-const compare = (sight: Sight, ...settlements: readonly RecordedSettlement[]) =>
-  compareTransaction({ hash: hashNamed('1'), sight, settlements }, new Set([LANE]));
-const names = (sight: Sight, ...settlements: readonly RecordedSettlement[]) =>
-  compare(sight, ...settlements).map(({ name }) => name);
+const compare = (result: ReadTransaction, ...settlements: readonly RecordedSettlement[]) =>
+  compareTransaction({ hash: hashNamed('1'), result, settlements }, new Set([LANE]));
+const names = (result: ReadTransaction, ...settlements: readonly RecordedSettlement[]) =>
+  compare(result, ...settlements).map(({ name }) => name);
 
 const OTHER = { payer: addressOf('9'), nonce: 6n };
 const permit2 = { method: 'permit2' } as const;
@@ -43,23 +43,26 @@ const UNKNOWN = {
 
 describe('a transaction beside the settlements that name it', () => {
   it('has nothing to say of those that are right', () => {
-    expect(compare(seen(), aBooked())).toEqual([]);
-    expect(compare(seen({ logs: [aTransfer(1)] }), aBooked(permit2))).toEqual([]);
-    expect(compare(seen(), aBooked(UNKNOWN))).toEqual([]);
-    expect(compare(seen(), aBooked({ ...UNKNOWN, logIndex: undefined }))).toEqual([]);
-    expect(compare(seen(), aBooked({ logIndex: undefined }))).toEqual([]);
-    expect(compare(seen({ from: STRANGER }), aBooked({ state: 'foreign' }))).toEqual([]);
-    expect(compare(seen({ isSuccess: false, logs: [] }), aBooked(failed))).toEqual([]);
-    expect(compare({ kind: 'absent', isProven: false }, aBooked(failed))).toEqual([]);
+    expect(compare(seen(), aRecordedPayment())).toEqual([]);
+    expect(compare(seen({ logs: [aTransfer(1)] }), aRecordedPayment(permit2))).toEqual([]);
+    expect(compare(seen(), aRecordedPayment(UNKNOWN))).toEqual([]);
+    expect(compare(seen(), aRecordedPayment({ ...UNKNOWN, logIndex: undefined }))).toEqual([]);
+    expect(compare(seen(), aRecordedPayment({ logIndex: undefined }))).toEqual([]);
+    expect(compare(seen({ from: STRANGER }), aRecordedPayment({ state: 'foreign' }))).toEqual([]);
+    expect(compare(seen({ isSuccess: false, logs: [] }), aRecordedPayment(failed))).toEqual([]);
+    expect(compare({ kind: 'absent', isProven: false }, aRecordedPayment(failed))).toEqual([]);
   });
 
   it('has nothing to say of a batch that is right, of twins neither', () => {
     const logs = [aUse(0), aTransfer(1), aUse(2, OTHER), aTransfer(3, OTHER)];
-    const other = aBooked({ id: 'other', logIndex: 3, ...OTHER });
-    expect(compare(seen({ logs }), aBooked(), other)).toEqual([]);
-    expect(compare(seen({ logs }), other, aBooked())).toEqual([]);
+    const other = aRecordedPayment({ id: 'other', logIndex: 3, ...OTHER });
+    expect(compare(seen({ logs }), aRecordedPayment(), other)).toEqual([]);
+    expect(compare(seen({ logs }), other, aRecordedPayment())).toEqual([]);
     const twins = [aTransfer(1), aTransfer(2)];
-    const [one, two] = [aBooked(permit2), aBooked({ ...permit2, id: 'two', logIndex: 2 })];
+    const [one, two] = [
+      aRecordedPayment(permit2),
+      aRecordedPayment({ ...permit2, id: 'two', logIndex: 2 }),
+    ];
     expect(compare(seen({ logs: twins }), two, one)).toEqual([]);
   });
 
@@ -73,14 +76,14 @@ describe('a transaction beside the settlements that name it', () => {
     ['block_differs', { blockNumber: 8n }],
     ['block_differs', { blockHash: hashNamed('8') }],
   ])('names %s once for a row with %j', (name, wrong) => {
-    expect(names(seen(), aBooked(wrong))).toEqual([name]);
+    expect(names(seen(), aRecordedPayment(wrong))).toEqual([name]);
   });
 
   it('names both sides of a difference', () => {
-    expect(compare(seen(), aBooked({ amount: 999n }))).toEqual([
+    expect(compare(seen(), aRecordedPayment({ amount: 999n }))).toEqual([
       {
         name: 'amount_differs',
-        settlementId: aBooked().id,
+        settlementId: aRecordedPayment().id,
         transaction: hashNamed('1'),
         blockNumber: 7n,
         logIndex: 1,
@@ -91,42 +94,46 @@ describe('a transaction beside the settlements that name it', () => {
   });
 
   it('names everything that is wrong with one row', () => {
-    const wrong = aBooked({ amount: 999n, payTo: STRANGER, blockNumber: 1n, nonce: 9n });
+    const wrong = aRecordedPayment({ amount: 999n, payTo: STRANGER, blockNumber: 1n, nonce: 9n });
     const found = ['payee_differs', 'amount_differs', 'block_differs', 'authorization_differs'];
     expect(names(seen(), wrong)).toEqual(found);
   });
 
-  it.each<[string, Sight]>([
+  it.each<[string, ReadTransaction]>([
     ['is nowhere', { kind: 'absent', isProven: true }],
     ['failed', seen({ isSuccess: false, logs: [] })],
     ['moved nothing', seen({ logs: [] })],
-  ])('names a settlement whose transaction %s', (_, sight) => {
-    expect(names(sight, aBooked())).toEqual(['settled_without_log']);
+  ])('names a settlement whose transaction %s', (_, result) => {
+    expect(names(result, aRecordedPayment())).toEqual(['settled_without_log']);
   });
 
-  it.each<[string, Sight, RecordedSettlement]>([
-    ['that could not be read', { kind: 'unread' }, aBooked()],
-    ['that could not be read, of a failure', { kind: 'unread' }, aBooked(failed)],
-    ['that is not known and need not be gone', { kind: 'absent', isProven: false }, aBooked()],
-  ])('is not checked where it is one %s', (_, sight, row) => {
-    expect(names(sight, row)).toEqual(['not_checked']);
+  it.each<[string, ReadTransaction, RecordedSettlement]>([
+    ['that could not be read', { kind: 'unread' }, aRecordedPayment()],
+    ['that could not be read, of a failure', { kind: 'unread' }, aRecordedPayment(failed)],
+    [
+      'that is not known and need not be gone',
+      { kind: 'absent', isProven: false },
+      aRecordedPayment(),
+    ],
+  ])('is not checked where it is one %s', (_, result, row) => {
+    expect(names(result, row)).toEqual(['not_checked']);
   });
 
   it('gives one log to one settlement', () => {
-    const twice = aBooked({ id: 'twice' });
-    expect(compare(seen(), aBooked(), twice)).toMatchObject([
+    const twice = aRecordedPayment({ id: 'twice' });
+    expect(compare(seen(), aRecordedPayment(), twice)).toMatchObject([
       { name: 'log_credited_twice', settlementId: 'twice', logIndex: 1 },
     ]);
-    const extra = aBooked({ id: 'extra', amount: 1n });
-    expect(compare(seen(), extra, aBooked())).toMatchObject([
+    const extra = aRecordedPayment({ id: 'extra', amount: 1n });
+    expect(compare(seen(), extra, aRecordedPayment())).toMatchObject([
       { name: 'settled_without_log', settlementId: 'extra' },
     ]);
   });
 
   it('lets a wrong row take no log of a right one', () => {
     const logs = [aUse(0), aTransfer(1), aUse(2, OTHER), aTransfer(3, OTHER)];
-    const wrong = aBooked({ id: 'wrong', logIndex: 1, ...OTHER, amount: 2n });
-    expect(compare(seen({ logs }), wrong, aBooked())).toMatchObject([
+    const wrong = aRecordedPayment({ id: 'wrong', logIndex: 1, ...OTHER, amount: 2n });
+    expect(compare(seen({ logs }), wrong, aRecordedPayment())).toMatchObject([
       { name: 'amount_differs', settlementId: 'wrong', logIndex: 3 },
     ]);
   });
@@ -138,7 +145,7 @@ describe('a transaction beside the settlements that name it', () => {
     const found = `1000 of ${ASSET} from ${PAYER} to ${PAYEE}`;
     expect(compare(seen())[0]?.found).toBe(found);
     const logs = [aUse(0), aTransfer(1), aUse(2, OTHER), aTransfer(3, OTHER)];
-    expect(compare(seen({ logs }), aBooked())).toMatchObject([
+    expect(compare(seen({ logs }), aRecordedPayment())).toMatchObject([
       { name: 'log_without_settlement', logIndex: 3 },
     ]);
     // A cancelled or moved authorization without its transfer.
@@ -150,7 +157,7 @@ describe('a transaction beside the settlements that name it', () => {
   });
 
   it('names a transaction of a stranger that the books call ours', () => {
-    expect(compare(seen({ from: STRANGER }), aBooked())).toMatchObject([
+    expect(compare(seen({ from: STRANGER }), aRecordedPayment())).toMatchObject([
       { name: 'sender_differs', found: STRANGER },
     ]);
   });
@@ -158,21 +165,21 @@ describe('a transaction beside the settlements that name it', () => {
   it.each(['expired', 'reverted', 'withdrawn', 'broadcast', 'foreign'])(
     'names a settlement that is %s by the books and paid by the chain',
     (state) => {
-      expect(compare(seen(), aBooked({ isPaid: false, state }))).toMatchObject([
+      expect(compare(seen(), aRecordedPayment({ isPaid: false, state }))).toMatchObject([
         { name: 'state_differs', expected: state, found: 'paid', logIndex: 1 },
       ]);
     },
   );
 
   it('leaves a failure alone that a stranger has paid elsewhere', () => {
-    const used = aBooked({ isPaid: false, state: 'foreign' });
+    const used = aRecordedPayment({ isPaid: false, state: 'foreign' });
     expect(compare(seen({ from: STRANGER }), used)).toEqual([]);
   });
 
   it('does not take the payment of another authorization for that of a failed one', () => {
-    const other = aBooked({ ...failed, id: 'failed', nonce: 77n });
-    expect(compare(seen(), aBooked(), other)).toEqual([]);
-    const replaced = aBooked({ id: 'elsewhere', transaction: hashNamed('2') });
+    const other = aRecordedPayment({ ...failed, id: 'failed', nonce: 77n });
+    expect(compare(seen(), aRecordedPayment(), other)).toEqual([]);
+    const replaced = aRecordedPayment({ id: 'elsewhere', transaction: hashNamed('2') });
     expect(names(seen(), replaced)).toEqual(['log_without_settlement']);
   });
 
@@ -181,7 +188,7 @@ describe('a transaction beside the settlements that name it', () => {
       { ...aTransfer(1), data: '0x' } as const,
       { ...aTransfer(2), topics: [...aTransfer(2).topics, hashNamed('0')] },
     ];
-    expect(names(seen({ logs: strange }), aBooked(permit2))).toEqual([
+    expect(names(seen({ logs: strange }), aRecordedPayment(permit2))).toEqual([
       'settled_without_log',
       'log_without_settlement',
       'log_without_settlement',
@@ -193,7 +200,7 @@ describe('a transaction of channels beside the settlements that name it', () => 
   const COLLECTOR: Address = '0x4020806089470a89826cb9fb1f4059150b550004';
   const ESCROW: Address = '0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003';
   const channels = { scheme: 'batch-settlement' } as const;
-  const deposit = aBooked({ ...channels, logIndex: 3 });
+  const deposit = aRecordedPayment({ ...channels, logIndex: 3 });
   const deposited = (logIndex: number, amount = 1000n): ReceiptLog => ({
     address: ESCROW,
     topics: [DEPOSITED_TOPIC, hashNamed('2'), hashNamed('3')],
@@ -209,16 +216,16 @@ describe('a transaction of channels beside the settlements that name it', () => 
 
   it('has nothing to say of deposits that are right', () => {
     expect(compare(seen({ logs: paidIn }), deposit)).toEqual([]);
-    const byPermit2 = aBooked({ ...channels, ...permit2 });
+    const byPermit2 = aRecordedPayment({ ...channels, ...permit2 });
     const permitted = [aTransfer(0, { payTo: ESCROW }), deposited(1)];
     expect(compare(seen({ logs: permitted }), byPermit2)).toEqual([]);
   });
 
   it('names a deposit that the logs do not show, and a block that differs', () => {
     expect(names(seen({ logs: [] }), deposit)).toEqual(['settled_without_log']);
-    const twice = aBooked({ ...channels, id: 'two' });
+    const twice = aRecordedPayment({ ...channels, id: 'two' });
     expect(names(seen({ logs: paidIn }), deposit, twice)).toEqual(['settled_without_log']);
-    const elsewhere = aBooked({ ...channels, logIndex: 3, blockNumber: 8n });
+    const elsewhere = aRecordedPayment({ ...channels, logIndex: 3, blockNumber: 8n });
     expect(names(seen({ logs: paidIn }), elsewhere)).toEqual(['block_differs']);
     const money = [aUse(0, { nonce: 9n }), ...paidIn.slice(1)];
     expect(names(seen({ logs: money }), deposit)).toEqual(['log_without_settlement']);
@@ -236,14 +243,14 @@ describe('a transaction of channels beside the settlements that name it', () => 
       expect(withEvent(event)).toEqual(['settled_without_log']);
     }
     expect(withEvent(deposited(3))).toEqual([]);
-    const unknown = aBooked({ ...channels, logIndex: undefined });
+    const unknown = aRecordedPayment({ ...channels, logIndex: undefined });
     expect(names(seen({ logs: paidIn }), unknown)).toEqual([]);
     expect(names(seen({ logs: money }), unknown)).toEqual(['settled_without_log']);
   });
 
   it('takes what the escrow moved for a payout, a refund or a claim', () => {
     for (const method of ['channel-claim', 'channel-settle', 'channel-refund']) {
-      const one = aBooked({ ...channels, method, amount: 0n, logIndex: undefined });
+      const one = aRecordedPayment({ ...channels, method, amount: 0n, logIndex: undefined });
       expect(compare(seen({ logs: [aTransfer(0, { payer: ESCROW })] }), one)).toEqual([]);
       expect(compare(seen({ logs: [] }), one)).toEqual([]);
     }

@@ -8,13 +8,14 @@ import {
   type Transfer,
   TRANSFER_TOPIC,
 } from '../../protocol/evm/logs.js';
+import { CHANNEL_SCHEME } from '../../protocol/schemes/registry.js';
 import type { DifferenceName, Finding } from './difference.js';
-import type { RecordedSettlement, SeenTransaction, Sight } from './records.js';
+import type { ReadTransaction, RecordedSettlement, SeenTransaction } from './records.js';
 
 /** One transaction, and every settlement that names it. */
 interface RecordedTransaction {
   readonly hash: Hex;
-  readonly sight: Sight;
+  readonly result: ReadTransaction;
   readonly settlements: readonly RecordedSettlement[];
 }
 
@@ -29,21 +30,21 @@ interface ShownUse {
 }
 
 /**
- * Holds the settlements of one transaction against what the chain shows of it. Each log is of one
- * settlement at most; what is left over in a transaction of a lane is named, too.
+ * Compares the settlements of one transaction with its logs. Each log pays for at most one settlement. Remaining logs
+ * in a transaction of a lane are reported too.
  */
 export function compareTransaction(
-  { hash, sight, settlements }: RecordedTransaction,
+  { hash, result, settlements }: RecordedTransaction,
   lanes: ReadonlySet<Address>,
 ): readonly Finding[] {
   const paid = settlements.filter((one) => one.isPaid && one.transaction === hash);
   const unpaid = settlements.filter((one) => !one.isPaid);
   const of = (name: DifferenceName) => (one: RecordedSettlement) => finding(name, one, hash);
-  if (sight.kind === 'unread') return [...paid, ...unpaid].map(of('not_checked'));
-  if (sight.kind === 'absent') {
-    return paid.map(of(sight.isProven ? 'settled_without_log' : 'not_checked'));
+  if (result.kind === 'unread') return [...paid, ...unpaid].map(of('not_checked'));
+  if (result.kind === 'absent') {
+    return paid.map(of(result.isProven ? 'settled_without_log' : 'not_checked'));
   }
-  const { transaction } = sight;
+  const { transaction } = result;
   const isOurs = lanes.has(transaction.from);
   const senders = isOurs
     ? []
@@ -52,13 +53,13 @@ export function compareTransaction(
         .map((one) => finding('sender_differs', one, hash, { found: transaction.from }));
   if (!transaction.isSuccess) return [...senders, ...paid.map(of('settled_without_log'))];
   const logs = new TransactionLogs(transaction);
-  const isOfChannel = ({ scheme }: RecordedSettlement): boolean => scheme === 'batch-settlement';
+  const isOfChannel = ({ scheme }: RecordedSettlement): boolean => scheme === CHANNEL_SCHEME;
   return [
     ...senders,
     ...logs.compareChannels(paid.filter(isOfChannel)),
     ...logs.comparePaid(paid.filter((one) => !isOfChannel(one))),
-    // A foreign transaction may have paid a settlement that failed here: the payment was presented
-    // elsewhere.
+    // A settlement that failed here may have been paid by a foreign transaction, if the payment was presented
+    // elsewhere too.
     ...(isOurs ? [...logs.compareUnpaid(unpaid), ...logs.leftOver()] : []),
   ];
 }
@@ -73,7 +74,7 @@ class TransactionLogs {
     this.#uses = transaction.logs.flatMap((log) => useOf(log) ?? []);
   }
 
-  /** Correct settlements choose first, so that a wrong one does not take the log of another. */
+  /** Correct settlements choose first, so that a wrong settlement does not take their log. */
   comparePaid(paid: readonly RecordedSettlement[]): readonly Finding[] {
     const findings: Finding[] = [];
     const others: RecordedSettlement[] = [];
@@ -88,8 +89,8 @@ class TransactionLogs {
   }
 
   /**
-   * Money into a channel goes by way of the escrow, and the logs of what a receiver takes out or gives back do not
-   * name it: who asks for it first has it done for all. What the escrow moved in such a transaction is theirs together.
+   * Money into a channel goes through the escrow, and the logs of payouts and refunds do not name their settlement.
+   * The first requester has it done for all, so the settlements of such a transaction share what the escrow moved.
    */
   compareChannels(paid: readonly RecordedSettlement[]): readonly Finding[] {
     const { hash } = this.transaction;
@@ -125,7 +126,7 @@ class TransactionLogs {
     return findings;
   }
 
-  /** The event by which some channel got this amount: the books do not name the channel. */
+  /** The event of any channel with this amount, because the history does not store the channel. */
   #depositedOf({ amount, logIndex }: RecordedSettlement): ReceiptLog | undefined {
     return this.transaction.logs.find(
       (log) =>
@@ -136,7 +137,7 @@ class TransactionLogs {
     );
   }
 
-  /** Settlements that the history calls failed and the chain shows as paid. */
+  /** Settlements that failed by the history and are paid on the chain. */
   compareUnpaid(unpaid: readonly RecordedSettlement[]): readonly Finding[] {
     const { hash, blockNumber } = this.transaction;
     return unpaid.flatMap((one) => {
@@ -164,7 +165,7 @@ class TransactionLogs {
     });
   }
 
-  /** One for each payment: a use of an authorization goes with its transfer. */
+  /** One finding for each payment: the use of an authorization and its transfer count once. */
   leftOver(): readonly Finding[] {
     const { hash, blockNumber, from: lane, logs } = this.transaction;
     const transfers = this.#free();
@@ -194,7 +195,7 @@ class TransactionLogs {
     const free = this.#free();
     const isKnown = one.logIndex !== undefined;
     const same = isWhole(one) || !isKnown ? free.find((shown) => fits(one, shown)) : undefined;
-    // Claims that were made again after a loss do not know their log.
+    // Claims that the ledger restored do not know their log.
     if (same !== undefined && !isKnown) return this.#take(one, same);
     if (same !== undefined) {
       return [
@@ -237,7 +238,7 @@ class TransactionLogs {
   }
 
   #takeUse(one: RecordedSettlement, transfer: ShownTransfer): readonly Finding[] {
-    // A claim that was made again after a loss does not know its method: its use is taken where there is one.
+    // A claim that the ledger restored does not know its method, so a use of an authorization counts if there is one.
     if (one.method !== undefined && one.method !== 'eip3009') return [];
     const free = this.#uses.filter((use) => isFree(this.#taken, use));
     const use =
@@ -305,7 +306,7 @@ function isFree(taken: ReadonlySet<number>, { logIndex }: { readonly logIndex: n
   return !taken.has(logIndex);
 }
 
-/** @param nonce - `undefined` takes any. */
+/** @param nonce - `undefined` matches any nonce. */
 function isUseOf(use: ShownUse, { asset, payer }: Transfer, nonce: bigint | undefined): boolean {
   return use.asset === asset && use.payer === payer && use.nonce === (nonce ?? use.nonce);
 }
@@ -313,7 +314,7 @@ function isUseOf(use: ShownUse, { asset, payer }: Transfer, nonce: bigint | unde
 const DEPOSITED = { address: CHANNEL_ESCROW, topics: [DEPOSITED_TOPIC] };
 const WORD = /^0x[0-9a-f]{64}$/;
 
-/** `undefined` for what is no transfer of an amount. */
+/** `undefined` for a log that is not a transfer with an amount. */
 function transferOf({ address, topics, data, logIndex }: ReceiptLog): ShownTransfer | undefined {
   const [event, from, to] = topics;
   if (event !== TRANSFER_TOPIC || topics.length !== 3 || !WORD.test(data)) return undefined;

@@ -3,21 +3,21 @@ import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import type { Clock } from '../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 
-/** The endpoints of a chain, as far as witnesses are needed. */
+/** The endpoints of a chain that can confirm a read. */
 type EndpointPool = Pick<EvmChain, 'views' | 'endpoints'>;
 
-/** No caller waits for the answer, so a slow node gets time. */
+/** Long, because no request waits for the answer. */
 const READ_MS = 10_000;
 const TRIES = 3;
 const PAUSE_MS = 400;
 
 /**
- * Asks endpoints until two of them say the same. Where settling believes one whose witness is away, this
- * does not: there is time to look again later, and what is said here is said of the books for good. One
- * endpoint that has no second one by the settings is believed alone.
+ * Asks endpoints until two give the same answer. A settle relies on one endpoint while the other is away;
+ * reconciliation does not, because it can retry later and its result is permanent. A single configured endpoint is
+ * believed.
  *
- * @param keyOf - equal for what is the same.
- * @returns `undefined` where no two of them say the same.
+ * @param keyOf - equal for equal answers.
+ * @returns `undefined` if no two endpoints agree.
  */
 export async function confirmedRead<T>(
   chain: EndpointPool,
@@ -41,7 +41,7 @@ export async function confirmedRead<T>(
   return undefined;
 }
 
-/** @returns `undefined` where this endpoint does not answer. */
+/** @returns `undefined` if this endpoint does not answer. */
 export async function readWithRetry<T>(
   view: ChainView,
   clock: Clock,

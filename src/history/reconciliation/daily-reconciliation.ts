@@ -14,43 +14,47 @@ import { differencesIn } from './difference.js';
 import type { ReconcilerTask } from './reconciler.js';
 import type { Checkpoint, Reconciliation } from './settlement-history.js';
 
-/** What the newest daily run of a chain found. */
+/** The result of the newest daily run of a chain. */
 export interface NewestRun {
   readonly chainId: number;
-  /** By name, notes too. */
+  /** Differences and notes, by name. */
   readonly counts: ReadonlyMap<string, number>;
   readonly settlements: number;
   readonly startedAt: Date;
   readonly finishedAt: Date;
-  /** Whether it found out which blocks to read. */
+  /** Whether the run determined which blocks to read. */
   readonly hasBlocks: boolean;
-  /** Where the newest run ended that did. */
+  /** The end of the newest run that determined its blocks. */
   readonly checkpoint: Checkpoint | undefined;
 }
 
 /** @throws ArchiveError from every method. */
 export interface DailyRuns {
   newest(chainId: number): Promise<NewestRun | undefined>;
-  /** Takes the lease of a chain or renews it. @returns whether this process holds it. */
+  /**
+   * Takes or renews the lease of a chain.
+   *
+   * @returns whether this process holds it.
+   */
   lease(chainId: number, holder: string, ms: number): Promise<boolean>;
   release(chainId: number, holder: string): Promise<void>;
 }
 
-/** Ledger and chain, held against the archive. */
-export interface NetworkBooks {
-  /** @throws ArchiveError; whatever the signal was aborted with. */
+/** Compares ledger and chain with the archive. */
+export interface NetworkReconciliation {
+  /** @throws ArchiveError, or the reason of an aborted signal. */
   reconcile(
     network: NetworkConfig,
     task: ReconcilerTask,
     signal: AbortSignal,
   ): Promise<Reconciliation>;
-  /** Milliseconds the oldest change waits to be archived. */
+  /** Milliseconds since the oldest change that waits for the archiver. */
   archiveLagMs(chainId: number): Promise<number>;
 }
 
-// What these are injected by; each is named like its interface.
+// Tokens of the ports, with equal names.
 export const DailyRuns = Symbol('DailyRuns');
-export const NetworkBooks = Symbol('NetworkBooks');
+export const NetworkReconciliation = Symbol('NetworkReconciliation');
 
 interface DailyConfig {
   readonly networks: readonly NetworkConfig[];
@@ -59,7 +63,7 @@ interface DailyConfig {
 
 const LOOK_MS = 10_000;
 const RETRY_MS = 600_000;
-/** An archive that is further behind lacks what the chain has: the run waits for it. */
+/** With a larger lag the archive lacks recent payments, so the run waits. */
 const LAG_MOST_MS = 5000;
 const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
@@ -67,8 +71,8 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
 /**
- * Reconciles each chain once a day, in one process at a time. A run begins where the one before it ended, so
- * that no block is left out when a day was missed.
+ * Reconciles each chain once a day, in one process at a time. A run starts where the previous one ended, so that a
+ * missed day leaves no gap.
  */
 @Injectable()
 export class DailyReconciliation implements OnModuleInit {
@@ -83,7 +87,7 @@ export class DailyReconciliation implements OnModuleInit {
 
   constructor(
     @Inject(DailyRuns) private readonly runs: DailyRuns,
-    @Inject(NetworkBooks) private readonly books: NetworkBooks,
+    @Inject(NetworkReconciliation) private readonly reconciliation: NetworkReconciliation,
     @Inject(ProcessRegistry) private readonly process: Pick<ProcessRegistry, 'processId'>,
     @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
@@ -91,7 +95,7 @@ export class DailyReconciliation implements OnModuleInit {
     @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
   ) {}
 
-  /** The newest run of each chain, as far as this process has seen it. */
+  /** The newest run of each chain that this process has seen. */
   get newest(): ReadonlyMap<number, NewestRun> {
     return this.#newest;
   }
@@ -108,7 +112,7 @@ export class DailyReconciliation implements OnModuleInit {
     await this.#rounds.stop();
   }
 
-  /** Runs what is due. Never fails. */
+  /** Runs the due reconciliations. Never fails. */
   async round(): Promise<void> {
     for (const network of this.config.networks) {
       if (this.#isStopping()) return;
@@ -122,17 +126,14 @@ export class DailyReconciliation implements OnModuleInit {
     }
   }
 
-  /** A database that is away, or not made yet, is looked for again soon, and told of once. */
+  /** A database that is away or has no tables yet is retried soon, and logged once. */
   #fail(chainId: number, error: unknown): void {
     const { clock, logger } = this;
     if (error instanceof RedisUnavailableError) return;
     const isAway = error instanceof ArchiveError;
     if (!isAway) this.#failedAt.set(chainId, clock.now());
     if (!isAway || !this.#isOutageLogged) {
-      logger.error(
-        { network: caip2Of(chainId), err: error },
-        'reconciliation failed; it will be retried',
-      );
+      logger.error({ network: caip2Of(chainId), err: error }, 'reconciliation failed; retrying');
     }
     this.#isOutageLogged = isAway;
   }
@@ -144,7 +145,7 @@ export class DailyReconciliation implements OnModuleInit {
     if (!(await this.#isDue(chainId))) return;
     if (!(await runs.lease(chainId, processId, LEASE_MS))) return;
     try {
-      // Another process may have done it since.
+      // Another process may have run it meanwhile.
       if (await this.#isDue(chainId)) await this.#reconcile(network);
     } finally {
       await runs.release(chainId, processId);
@@ -152,19 +153,19 @@ export class DailyReconciliation implements OnModuleInit {
   }
 
   async #isDue(chainId: number): Promise<boolean> {
-    const { runs, clock, books } = this;
+    const { runs, clock, reconciliation } = this;
     const newest = await runs.newest(chainId);
     if (newest !== undefined) this.#newest.set(chainId, newest);
     const now = clock.now();
     if (now - (this.#failedAt.get(chainId) ?? -Infinity) < RETRY_MS) return false;
     const reconcilesAt = this.config.history?.reconcilesAt;
     if (reconcilesAt === undefined || !isDue(now, reconcilesAt, newest)) return false;
-    return (await books.archiveLagMs(chainId)) <= LAG_MOST_MS;
+    return (await reconciliation.archiveLagMs(chainId)) <= LAG_MOST_MS;
   }
 
   async #reconcile(network: NetworkConfig): Promise<void> {
     const { chainId } = network;
-    const { clock, books } = this;
+    const { clock, reconciliation } = this;
     const now = clock.now();
     const resume = this.#newest.get(chainId)?.checkpoint;
     const window = { fromMs: resume?.toMs ?? now - DAY_MS, toMs: now };
@@ -172,7 +173,11 @@ export class DailyReconciliation implements OnModuleInit {
     const renewed = this.#renew(chainId, renewing);
     try {
       const signal = AbortSignal.any([this.#abort.signal, renewing.signal]);
-      const run = await books.reconcile(network, { startedBy: 'daily', window, resume }, signal);
+      const run = await reconciliation.reconcile(
+        network,
+        { startedBy: 'daily', window, resume },
+        signal,
+      );
       this.#log(run);
     } finally {
       clearInterval(renewed);
@@ -181,7 +186,7 @@ export class DailyReconciliation implements OnModuleInit {
     if (newest !== undefined) this.#newest.set(chainId, newest);
   }
 
-  /** What it found is in the database. */
+  /** The log has only the counts; the differences are in the database. */
   #log({ chainId, blocks, settlements, counts }: Reconciliation): void {
     const { logger } = this;
     const facts = {
@@ -203,7 +208,7 @@ export class DailyReconciliation implements OnModuleInit {
     return this.#abort.signal.aborted;
   }
 
-  /** A run whose lease is lost ends before it is kept: another process does the same. */
+  /** A run whose lease is lost stops before it stores anything, because another process runs it too. */
   #renew(chainId: number, lost: AbortController): NodeJS.Timeout {
     const { runs } = this;
     const { processId } = this.process;
@@ -220,7 +225,7 @@ export class DailyReconciliation implements OnModuleInit {
   }
 }
 
-/** Whether the run of the newest appointed time is missing, or could not even begin. */
+/** Whether the run of the newest scheduled time is missing, or could not determine its blocks. */
 export function isDue(now: number, minutes: number, newest: NewestRun | undefined): boolean {
   if (newest === undefined) return true;
   const today = Math.floor(now / DAY_MS) * DAY_MS + minutes * MINUTE_MS;

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 
-/** The differences between the history and the chain. `docs/reconciliation.md` has the same list. */
+/** The differences between history and chain. `docs/reconciliation.md` has the same list. */
 export const DIFFERENCES = {
   settled_without_log:
     'The history says paid; the transaction is missing, or contains no such transfer.',
@@ -22,7 +22,7 @@ export const DIFFERENCES = {
   not_checked: 'It could not be read, or the endpoints did not agree: the result is not known.',
 } as const;
 
-/** Changes of a balance that are no difference. */
+/** Changes of a balance that are not differences. */
 export const NOTES = {
   lane_funded: 'A lane received native coins.',
   lane_refilled: 'A treasury, or a lane, sent native coins to a lane.',
@@ -32,7 +32,7 @@ export const NOTES = {
 export type DifferenceName = keyof typeof DIFFERENCES;
 type NoteName = keyof typeof NOTES;
 
-/** One line of the result: what it is, of what, and both sides of it. */
+/** One line of the result: name, subject, and the values of both sides. */
 export interface Finding {
   readonly name: DifferenceName | NoteName;
   /** Base64url. */
@@ -41,9 +41,9 @@ export interface Finding {
   readonly logIndex?: number | undefined;
   readonly blockNumber?: bigint | undefined;
   readonly lane?: Address | undefined;
-  /** By the history. */
+  /** The value in the history. */
   readonly expected?: string | undefined;
-  /** By the chain. */
+  /** The value on the chain. */
   readonly found?: string | undefined;
 }
 
@@ -51,21 +51,21 @@ export function isNote({ name }: Pick<Finding, 'name'>): boolean {
   return name in NOTES;
 }
 
-/** How many there are, notes left aside. */
+/** Number of differences, without notes. */
 export function differencesIn(counts: ReadonlyMap<string, number>): number {
   let sum = 0;
   for (const name of Object.keys(DIFFERENCES)) sum += counts.get(name) ?? 0;
   return sum;
 }
 
-/** Enough to see what is wrong; a fault that makes more of them has one cause. */
+/** Enough findings to see the cause; one fault can cause many. */
 const KEPT_MOST = 10_000;
 
-/** The findings of a run: all are counted, the first ones are stored. */
+/** The findings of a run. All are counted, and the first ones are stored. */
 export class Findings {
   readonly kept: Finding[] = [];
   readonly counts = new Map<string, number>();
-  /** Who shares a transaction may lead to it from several places: what is wrong with it is said once. */
+  /** Several settlements may share a transaction; its differences are reported once. */
   readonly #known = new Set<string>();
 
   add(findings: readonly Finding[]): void {
@@ -79,7 +79,7 @@ export class Findings {
   }
 }
 
-/** @returns `undefined` of what is not about a transaction. */
+/** @returns `undefined` for a finding that is not about a transaction. */
 function nameOf({ name, settlementId, transaction, logIndex }: Finding): string | undefined {
   if (transaction === undefined) return undefined;
   return [name, settlementId ?? '', transaction, logIndex ?? ''].join(' ');

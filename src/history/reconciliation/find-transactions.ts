@@ -1,32 +1,33 @@
 import type { Address, Hex } from 'viem';
 import type { ChainView } from '../../platform/chain/chain-view.js';
 import type { FoundLog } from '../../platform/chain/receipt.js';
+import { searchLogs } from '../../platform/chain/search-logs.js';
+import type { BlockRange } from '../../platform/chain/use-search/scan.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { addressWord } from '../../protocol/evm/abi-words.js';
 import { AUTHORIZATION_USED_TOPIC, TRANSFER_TOPIC } from '../../protocol/evm/logs.js';
-import { type BlockSpan, searchLogs } from './search-logs.js';
 
-/** An account nonce whose transaction is not known, and the blocks it lies in. */
-export interface NonceGap extends BlockSpan {
+/** An account nonce without a known transaction, and the blocks that contain it. */
+export interface NonceGap extends BlockRange {
   readonly nonce: number;
 }
 
 export interface Lost {
   readonly lane: Address;
   readonly gaps: readonly NonceGap[];
-  /** Tokens whose authorizations a lane presents. */
+  /** Tokens with authorizations that the lane presented. */
   readonly assets: readonly Address[];
 }
 
-/** Transactions of strangers that are looked at one by one. */
+/** Maximum transactions of foreign senders that are read one by one. */
 const CANDIDATES_MOST = 500;
-/** Blocks that are read one by one where neither state nor logs are to be had. */
+/** Maximum blocks that are read one by one, if neither old states nor logs are available. */
 const SCAN_MOST = 512n;
 
 /**
- * Looks for transactions of a lane that the history does not have, at one endpoint: by its
- * transaction counts at past blocks, by logs where the node has no past counts, and by reading the
- * blocks where they are few. A found transaction is a hint, and is read like any other transaction.
+ * Searches transactions of a lane that the history lacks, at one endpoint: by transaction counts at past blocks, by
+ * logs if the node has no past counts, and by reading blocks if there are few. A result is a hint, to be read like
+ * other transactions.
  *
  * @returns hashes by account nonce.
  */
@@ -63,7 +64,7 @@ async function byState(view: ChainView, { lane, gaps }: Lost, found: Found): Pro
   }
 }
 
-/** Tokens that left the lane, and used authorizations. */
+/** Finds transactions by transfers from the lane, and by used authorizations. */
 async function byLogs(view: ChainView, { lane, gaps, assets }: Lost, found: Found): Promise<void> {
   const span = spanOf(gaps);
   const left: readonly FoundLog[] = await searchLogs(
@@ -106,7 +107,7 @@ async function readBlock(
   }
 }
 
-function spanOf(gaps: readonly NonceGap[]): BlockSpan {
+function spanOf(gaps: readonly NonceGap[]): BlockRange {
   const [first, ...others] = gaps;
   let { from, to } = first ?? { from: 1n, to: 0n };
   for (const gap of others) {

@@ -1,8 +1,8 @@
 import type { Address } from 'viem';
+import type { BlockRange } from '../../platform/chain/use-search/scan.js';
 import { type LaneTransaction, laneTransactionOf } from './compare-lane.js';
 import type { NonceGap } from './find-transactions.js';
 import type { SeenTransaction } from './records.js';
-import type { BlockSpan } from './search-logs.js';
 
 /** The transactions of a lane that were read, each once. */
 export class LaneTransactions {
@@ -14,18 +14,18 @@ export class LaneTransactions {
     this.#transactions.set(seen.hash, laneTransactionOf(seen));
   }
 
-  within({ from, to }: BlockSpan): readonly LaneTransaction[] {
+  within({ from, to }: BlockRange): readonly LaneTransaction[] {
     return [...this.#transactions.values()].filter(
       ({ blockNumber }) => blockNumber >= from && blockNumber <= to,
     );
   }
 }
 
-/** The blocks in which missing account nonces lie: between their neighbours that are known. */
+/** The blocks that can contain missing account nonces: between the known neighbours. */
 export function gapsOf(
   missing: readonly number[],
   known: readonly LaneTransaction[],
-  span: BlockSpan,
+  span: BlockRange,
 ): readonly NonceGap[] {
   const sorted = [...known].sort((a, b) => a.nonce - b.nonce);
   let next = 0;

@@ -9,9 +9,9 @@ import type { Reconciliation, SettlementHistory } from './settlement-history.js'
 
 export interface NetworkParts {
   readonly network: NetworkConfig;
-  readonly books: SettlementHistory;
+  readonly history: SettlementHistory;
   readonly ledgerLanes: readonly Address[] | undefined;
-  /** What treasuries have sent, as the ledger knows. */
+  /** Transfers of treasuries from the ledger. */
   readonly refills?: KnownRefills | undefined;
   readonly clock: Clock;
   readonly archiveLagMs?: () => Promise<number>;
@@ -19,10 +19,10 @@ export interface NetworkParts {
 }
 
 /**
- * Reconciles one network and keeps what was found. It has connections of its own, so that it never waits
- * before a payment, nor a payment behind it.
+ * Reconciles one network and stores the result. It has its own RPC connections, so that reconciliation and payments
+ * do not delay each other.
  *
- * @throws ArchiveError; whatever the signal was aborted with.
+ * @throws ArchiveError, or the reason of an aborted signal.
  */
 export async function reconcileNetwork(
   { network, ...parts }: NetworkParts,
@@ -35,7 +35,7 @@ export async function reconcileNetwork(
     const topUpMostWei = network.approvalSponsoring?.limits.topUpWei ?? 0n;
     const run = await new Reconciler({ ...parts, evidence, topUpMostWei }, task).run();
     parts.signal?.throwIfAborted();
-    await parts.books.save(run);
+    await parts.history.save(run);
     return run;
   } finally {
     await chain.close();

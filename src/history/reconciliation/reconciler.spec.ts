@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import {
-  aBooked,
   addressOf,
+  aRecordedPayment,
   ASSET,
   aTransfer,
   aUse,
@@ -19,7 +19,7 @@ import {
   SILENT,
 } from '../../../test/builders/platform/chain/fake-chain.js';
 import { TestClock } from '../../../test/builders/platform/concurrency/clock.js';
-import { MemoryBooks } from '../../../test/twins/history/reconciliation/memory-books.js';
+import { MemorySettlementHistory } from '../../../test/twins/history/reconciliation/memory-settlement-history.js';
 import { ChainEvidence } from './chain-evidence.js';
 import { Reconciler, type ReconcilerParts, type ReconcilerTask } from './reconciler.js';
 import type { RecordedSettlement } from './records.js';
@@ -61,12 +61,12 @@ describe('a run of reconciliation', () => {
   let truth: FakeChain;
   let nodes: readonly FakeNode[];
   let evidence: ChainEvidence;
-  let books: MemoryBooks;
+  let books: MemorySettlementHistory;
   let clock: HastyClock;
   let lanes: readonly Address[] | undefined;
 
   const row = (nonce: number, block: number, more: Partial<RecordedSettlement> = {}) =>
-    aBooked({
+    aRecordedPayment({
       id: String(nonce),
       payer: payerOf(nonce),
       transaction: hashOfNonce(nonce),
@@ -77,7 +77,7 @@ describe('a run of reconciliation', () => {
     });
   const run = async (task: Partial<ReconcilerTask> = {}, more: Partial<ReconcilerParts> = {}) =>
     new Reconciler(
-      { evidence, books, clock, ledgerLanes: lanes, topUpMostWei: 0n, ...more },
+      { evidence, history: books, clock, ledgerLanes: lanes, topUpMostWei: 0n, ...more },
       { ...TASK, ...task },
     ).run();
   const names = async (task: Partial<ReconcilerTask> = {}) =>
@@ -94,7 +94,7 @@ describe('a run of reconciliation', () => {
     nodes = made.nodes;
     clock = new HastyClock(START_S * 1000 + 10_000_000);
     evidence = new ChainEvidence(made.chain, clock);
-    books = new MemoryBooks();
+    books = new MemorySettlementHistory();
     books.rows = [row(0, 3), row(1, 5), row(2, 8)];
     lanes = [LANE];
   });

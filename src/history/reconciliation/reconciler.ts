@@ -8,14 +8,14 @@ import { compareLane, type LaneAccount, missingNonces } from './compare-lane.js'
 import { compareTransaction } from './compare-transaction.js';
 import { type Finding, Findings } from './difference.js';
 import { gapsOf, LaneTransactions } from './lane-transactions.js';
+import { Rechecks } from './rechecks.js';
 import {
   blockOf,
   byTransaction,
+  type ReadTransaction,
   type RecordedSettlement,
-  type Sight,
   withoutTransaction,
 } from './records.js';
-import { SecondLooks } from './second-looks.js';
 import type {
   Checkpoint,
   Reconciliation,
@@ -30,15 +30,15 @@ export interface ReconcilerParts {
     ChainEvidence,
     'chainId' | 'finalBlock' | 'header' | 'firstBlockSince' | 'look' | 'laneState' | 'find'
   >;
-  readonly books: SettlementHistory;
-  /** The lanes the ledger knows; `undefined` where it cannot be asked: then senders are lanes. */
+  readonly history: SettlementHistory;
+  /** The lanes in the ledger; `undefined` without the ledger: then every sender counts as a lane. */
   readonly ledgerLanes: readonly Address[] | undefined;
-  /** The most that is sent to a payer for an approval; 0 where approvals are not sponsored. */
+  /** Maximum top-up of a payer for an approval; 0 without sponsored approvals. */
   readonly topUpMostWei: bigint;
-  /** What treasuries have sent, as the ledger knows: hints, to be read like any other transaction. */
+  /** Transfers of treasuries from the ledger. They are hints, to be read like other transactions. */
   readonly refills?: KnownRefills | undefined;
   readonly clock: Clock;
-  /** The age of the archive's backlog; absent where it is not known. */
+  /** Age of the backlog of the archive; absent if not known. */
   readonly archiveLagMs?: (() => Promise<number>) | undefined;
   readonly signal?: AbortSignal;
 }
@@ -46,18 +46,18 @@ export interface ReconcilerParts {
 export interface ReconcilerTask {
   readonly startedBy: StartedBy;
   readonly window: TimeSpan;
-  /** Begins where another run ended, whatever the beginning of the window. */
+  /** Start after the end of this run, whatever the window says. */
   readonly resume?: Checkpoint | undefined;
 }
 
 const PAGE_SETTLEMENTS = 500;
-/** Transactions whose settlements are looked for at once. */
+/** Transactions per query for their settlements. */
 const NAMED_AT_ONCE = 100;
-/** Account nonces of one lane that are searched for. */
+/** Maximum account nonces of one lane that are searched. */
 const GAPS_MOST = 2000;
 const ASSETS_MOST = 50;
 
-/** One run over one chain: the books of a time against one final block. */
+/** One run for one chain: compares the history of a window with the chain up to a final block. */
 export class Reconciler {
   readonly #findings = new Findings();
   readonly #lanes = new Map<Address, LaneTransactions>();
@@ -65,19 +65,19 @@ export class Reconciler {
   readonly #startedAt: Date;
   #settlements = 0;
   #transactions = 0;
-  readonly #looks: SecondLooks;
+  readonly #looks: Rechecks;
 
   constructor(
     private readonly parts: ReconcilerParts,
     private readonly task: ReconcilerTask,
   ) {
     this.#startedAt = new Date(parts.clock.now());
-    this.#looks = new SecondLooks(parts.clock, parts.archiveLagMs);
+    this.#looks = new Rechecks(parts.clock, parts.archiveLagMs);
   }
 
-  /** @throws ArchiveError; whatever the signal was aborted with. */
+  /** @throws ArchiveError, or the reason of an aborted signal. */
   async run(): Promise<Reconciliation> {
-    const { evidence, books } = this.parts;
+    const { evidence, history } = this.parts;
     const { window, resume } = this.task;
     const blocks = await this.#unlessUnread('the blocks of the window', () =>
       blocksOf(evidence, window, resume),
@@ -86,9 +86,9 @@ export class Reconciler {
       return this.#result(blocks, []);
     }
     const { first, last } = blocks;
-    const known = [...(this.parts.ledgerLanes ?? []), ...(await books.lanes(evidence.chainId))];
+    const known = [...(this.parts.ledgerLanes ?? []), ...(await history.lanes(evidence.chainId))];
     const before = await this.#unlessUnread('the block before', () => evidence.header(first - 1n));
-    // While the newest states are still there: nodes forget them within minutes.
+    // Read first, because nodes delete recent states within minutes.
     const states = new Map<Address, Ends>();
     for (const lane of new Set(known)) {
       this.#lanes.set(lane, new LaneTransactions(lane));
@@ -107,9 +107,10 @@ export class Reconciler {
   // ---------------------------------------------------------------- settlements
 
   async #readBlocks({ first, last }: Blocks): Promise<void> {
-    const { books, evidence } = this.parts;
+    const { history, evidence } = this.parts;
     for (let from = first; from <= last.number;) {
-      const read = (to: bigint) => books.ofBlocks(evidence.chainId, { from, to }, PAGE_SETTLEMENTS);
+      const read = (to: bigint) =>
+        history.ofBlocks(evidence.chainId, { from, to }, PAGE_SETTLEMENTS);
       const page = await read(last.number);
       await this.#check(page.settlements, last, async () => (await read(page.to)).settlements);
       from = page.to + 1n;
@@ -117,13 +118,13 @@ export class Reconciler {
   }
 
   async #readClaims({ first, last }: Blocks): Promise<void> {
-    const { books, evidence } = this.parts;
+    const { history, evidence } = this.parts;
     const { window, resume } = this.task;
     const claimed = { fromMs: resume?.toMs ?? window.fromMs, toMs: window.toMs };
     let after: Parameters<SettlementHistory['withoutBlock']>[3];
     do {
       const place = after;
-      const read = () => books.withoutBlock(evidence.chainId, claimed, first, place);
+      const read = () => history.withoutBlock(evidence.chainId, claimed, first, place);
       const page = await read();
       await this.#check(page.settlements, last, async () => (await read()).settlements);
       after = page.next;
@@ -136,15 +137,15 @@ export class Reconciler {
     last: BlockHeader,
     again: () => Promise<readonly RecordedSettlement[]>,
   ): Promise<void> {
-    const sights = new Map<Hex, Sight>();
+    const results = new Map<Hex, ReadTransaction>();
     let rows = settlements;
     for (;;) {
       this.parts.signal?.throwIfAborted();
-      const findings = await this.#compare(rows, sights, last);
+      const findings = await this.#compare(rows, results, last);
       const isWrong = findings.some(({ name }) => name !== 'not_checked');
       if (!isWrong || !(await this.#looks.wait(last))) {
         this.#settlements += rows.length;
-        this.#transactions += sights.size;
+        this.#transactions += results.size;
         this.#findings.add(findings);
         return;
       }
@@ -154,7 +155,7 @@ export class Reconciler {
 
   async #compare(
     rows: readonly RecordedSettlement[],
-    sights: Map<Hex, Sight>,
+    results: Map<Hex, ReadTransaction>,
     last: BlockHeader,
   ): Promise<readonly Finding[]> {
     for (const { asset } of rows) {
@@ -162,14 +163,14 @@ export class Reconciler {
     }
     const byHash = byTransaction(rows);
     const wanted = [...byHash]
-      .filter(([hash]) => !sights.has(hash))
+      .filter(([hash]) => !results.has(hash))
       .map(([hash, named]) => ({ hash, blockNumber: blockOf(hash, named) }));
-    for (const [hash, sight] of await this.parts.evidence.look(wanted)) sights.set(hash, sight);
-    for (const [hash, sight] of sights) this.#note(sight, byHash.get(hash) ?? [], last);
+    for (const [hash, result] of await this.parts.evidence.look(wanted)) results.set(hash, result);
+    for (const [hash, result] of results) this.#note(result, byHash.get(hash) ?? [], last);
     const lanes = new Set(this.#lanes.keys());
     const compare = (hash: Hex, settlements: readonly RecordedSettlement[]) =>
       compareTransaction(
-        { hash, settlements, sight: sights.get(hash) ?? { kind: 'unread' } },
+        { hash, settlements, result: results.get(hash) ?? { kind: 'unread' } },
         lanes,
       );
     const doubtful = [...byHash].flatMap(([hash, named]) =>
@@ -182,34 +183,34 @@ export class Reconciler {
   }
 
   /**
-   * All settlements that name these transactions, with those that were read. Who shares a transaction may have been
-   * claimed in another time, or be in another block by the books: a transaction is never judged by some of them.
+   * All settlements that name these transactions, with the ones already read. A transaction is compared with all its
+   * settlements or none, and some may have been claimed at another time, or be in another block by the history.
    */
   async #named(
     hashes: readonly Hex[],
     read: readonly RecordedSettlement[],
   ): Promise<readonly (readonly [Hex, readonly RecordedSettlement[]])[]> {
     if (hashes.length === 0) return [];
-    const { books, evidence } = this.parts;
+    const { history, evidence } = this.parts;
     const more: RecordedSettlement[] = [];
     for (let at = 0; at < hashes.length; at += NAMED_AT_ONCE) {
       const some = hashes.slice(at, at + NAMED_AT_ONCE);
-      more.push(...(await books.ofTransactions(evidence.chainId, some)));
+      more.push(...(await history.ofTransactions(evidence.chainId, some)));
     }
     const all = new Map([...read, ...more].map((one) => [one.id, one]));
     const byHash = byTransaction([...all.values()]);
     return hashes.map((hash) => [hash, byHash.get(hash) ?? []] as const);
   }
 
-  /** Keeps what a transaction means for its lane. */
-  #note(sight: Sight, named: readonly RecordedSettlement[], last: BlockHeader): void {
-    if (sight.kind !== 'seen' || sight.transaction.blockNumber > last.number) return;
-    const { from } = sight.transaction;
+  /** Records how a transaction changes its lane. */
+  #note(result: ReadTransaction, named: readonly RecordedSettlement[], last: BlockHeader): void {
+    if (result.kind !== 'seen' || result.transaction.blockNumber > last.number) return;
+    const { from } = result.transaction;
     const isClaimed = named.some(({ isPaid, state }) => isPaid && state !== 'foreign');
     if (this.parts.ledgerLanes === undefined && isClaimed && !this.#lanes.has(from)) {
       this.#lanes.set(from, new LaneTransactions(from));
     }
-    this.#lanes.get(from)?.add(sight.transaction);
+    this.#lanes.get(from)?.add(result.transaction);
   }
 
   // ---------------------------------------------------------------- lanes
@@ -239,26 +240,26 @@ export class Reconciler {
     return account;
   }
 
-  /** Transactions that no settlement led to, beside the settlements of their blocks. */
+  /** Compares transactions without a settlement, together with the settlements of their blocks. */
   async #checkFound(
     hashes: readonly Hex[],
     read: LaneTransactions,
     last: BlockHeader,
   ): Promise<void> {
-    const { evidence, books } = this.parts;
+    const { evidence, history } = this.parts;
     const wanted = hashes.map((hash) => ({ hash, blockNumber: undefined }));
-    for (const [hash, sight] of await evidence.look(wanted)) {
+    for (const [hash, result] of await evidence.look(wanted)) {
       this.parts.signal?.throwIfAborted();
-      if (sight.kind !== 'seen' || sight.transaction.from !== read.lane) continue;
-      const { blockNumber: at } = sight.transaction;
+      if (result.kind !== 'seen' || result.transaction.from !== read.lane) continue;
+      const { blockNumber: at } = result.transaction;
       if (at > last.number) continue;
-      read.add(sight.transaction);
+      read.add(result.transaction);
       this.#transactions += 1;
       for (;;) {
-        const { settlements } = await books.ofBlocks(evidence.chainId, { from: at, to: at }, 1);
+        const { settlements } = await history.ofBlocks(evidence.chainId, { from: at, to: at }, 1);
         const [[, named] = [hash, []]] = await this.#named([hash], settlements);
         const findings = compareTransaction(
-          { hash, sight, settlements: named },
+          { hash, result, settlements: named },
           new Set([read.lane]),
         );
         if (findings.length === 0 || !(await this.#looks.wait(last))) {
@@ -271,7 +272,7 @@ export class Reconciler {
 
   // ---------------------------------------------------------------- the result
 
-  /** A transaction that cannot be read is a finding. */
+  /** A transaction that cannot be read becomes a finding. */
   async #unlessUnread<T>(expected: string, read: () => Promise<T>): Promise<T | undefined> {
     try {
       return await read();

@@ -6,16 +6,16 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import { DailyReconciliation } from './daily-reconciliation.js';
 import { DIFFERENCES, differencesIn } from './difference.js';
 
-/** What the newest daily run of a network found. */
+/** The result of the newest daily run of a network. */
 interface NetworkFindings {
   readonly network: string;
-  /** By every name there is, zeros too. */
+  /** By every known name, also zeros. */
   readonly differences: ReadonlyMap<string, number>;
   readonly settlements: number;
   readonly finishedAtMs: number;
 }
 
-/** A run a day; an hour for one that waits for the archive. */
+/** One run per day, and an hour for a run that waits for the archive. */
 const OVERDUE_MS = 26 * 3_600_000;
 
 /** The findings of the daily runs. */
@@ -43,7 +43,7 @@ export class ReconciliationHealth extends FeatureHealth {
     }));
   }
 
-  /** The line of `/health`: up, for differences of the books stop no settlement. */
+  /** The line of `/health`: always up, because differences do not stop settling. */
   report(): HealthReport {
     const { newest } = this.daily;
     const runs = [...newest.values()];

@@ -1,20 +1,21 @@
 import type { Address, Hex } from 'viem';
 import type { ReceiptLog } from '../../protocol/evm/logs.js';
+import { CHANNEL_SCHEME } from '../../protocol/schemes/registry.js';
 import type { Finding } from './difference.js';
 
-/** A settlement as the books have it; what the ledger never knew is missing. */
+/** A settlement in the history. Facts that the ledger did not know are missing. */
 export interface RecordedSettlement {
   /** Base64url. */
   readonly id: string;
   readonly state: string;
   readonly isPaid: boolean;
-  /** The transaction that decided it. */
+  /** The deciding transaction. */
   readonly transaction: Hex | undefined;
   readonly blockNumber: bigint | undefined;
   readonly blockHash: Hex | undefined;
   readonly logIndex: number | undefined;
   readonly method: string | undefined;
-  /** The first scheme of this service where it is missing. */
+  /** Absent for the first scheme of this service. */
   readonly scheme?: string;
   readonly asset: Address | undefined;
   readonly payer: Address | undefined;
@@ -22,11 +23,11 @@ export interface RecordedSettlement {
   /** The amount to pay, atomic units. */
   readonly amount: bigint | undefined;
   readonly nonce: bigint | undefined;
-  /** Every transaction that ever carried it. */
+  /** Every transaction that carried the settlement. */
   readonly transactions: readonly Hex[];
 }
 
-/** A mined transaction as the chain has it. */
+/** A mined transaction, as read from the chain. */
 export interface SeenTransaction {
   readonly hash: Hex;
   readonly from: Address;
@@ -40,10 +41,10 @@ export interface SeenTransaction {
   readonly logs: readonly ReceiptLog[];
 }
 
-/** What could be learned of a transaction. */
-export type Sight =
+/** The result of reading a transaction. */
+export type ReadTransaction =
   | { readonly kind: 'seen'; readonly transaction: SeenTransaction }
-  /** @see isProven - the block that should hold it was read, and does not. */
+  /** `isProven`: the expected block was read, and it does not contain the transaction. */
   | { readonly kind: 'absent'; readonly isProven: boolean }
   | { readonly kind: 'unread' };
 
@@ -54,7 +55,7 @@ export interface LaneState {
   readonly balanceWei: bigint;
 }
 
-/** Settlements by every transaction they name. */
+/** Settlements by every transaction that they name. */
 export function byTransaction(
   settlements: readonly RecordedSettlement[],
 ): ReadonlyMap<Hex, readonly RecordedSettlement[]> {
@@ -73,17 +74,17 @@ export function hashesOf({ transaction, transactions }: RecordedSettlement): rea
   return [...new Set([...(transaction === undefined ? [] : [transaction]), ...transactions])];
 }
 
-/** Where a transaction is by the books, if that is in need of a proof. */
+/** The block of a transaction by the history, if its absence needs a proof. */
 export function blockOf(hash: Hex, named: readonly RecordedSettlement[]): bigint | undefined {
   return named.find(({ isPaid, transaction }) => isPaid && transaction === hash)?.blockNumber;
 }
 
 /**
- * A payment of nothing needs no transaction; any other one does. What others did of a channel is shown by the state of
- * its contract alone, and no transaction is named.
+ * The finding for a paid settlement without a transaction. A payment of amount 0 needs none. Neither does an action
+ * on a channel that another sender did, because only the state of the contract shows it.
  */
 export function withoutTransaction(row: RecordedSettlement): readonly Finding[] {
   if (!row.isPaid || row.transaction !== undefined || row.amount === 0n) return [];
-  if (row.scheme === 'batch-settlement' && row.state === 'foreign') return [];
+  if (row.scheme === CHANNEL_SCHEME && row.state === 'foreign') return [];
   return [{ name: 'settled_without_log', settlementId: row.id, blockNumber: row.blockNumber }];
 }

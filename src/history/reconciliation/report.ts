@@ -2,15 +2,13 @@ import { caip2Of } from '../../protocol/payment/network.js';
 import { differencesIn, type Finding, isNote } from './difference.js';
 import type { Reconciliation } from './settlement-history.js';
 
-/** Lines for people; the rows in the database have all of it. */
+/** Findings shown to people; the database has all of them. */
 const SHOWN_MOST = 100;
 
-/** 0: everything was checked and is right. */
+/** 0: everything was checked, and there is no difference. */
 type ExitCode = 0 | 1 | 2;
 
-/**
- * 0 without findings, 1 for differences, 2 without differences if not everything could be checked.
- */
+/** 0 without differences, 1 with differences, 2 without differences if something could not be checked. */
 export function exitCodeOf(runs: readonly Reconciliation[]): ExitCode {
   const sums = runs.map(({ counts }) => ({
     all: differencesIn(counts),

@@ -1,6 +1,6 @@
 import type { TimeSpan } from './settlement-history.js';
 
-/** What the command was given. */
+/** The arguments of the command. */
 export interface RequestedWindow {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -8,12 +8,10 @@ export interface RequestedWindow {
 }
 
 const DAY_MS = 86_400_000;
-/** A day, or a moment with its zone: a time without one would be of wherever the process runs. */
+/** A day, or a time with its zone. A time without a zone would depend on the machine. */
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/**
- * @returns `undefined` for an empty or malformed window: it would read nothing, and find no error.
- */
+/** @returns `undefined` for an empty or malformed window, because such a run would read nothing and report success. */
 export function readWindow({ from, to }: RequestedWindow, now: number): TimeSpan | undefined {
   const toMs = to === undefined ? now : readTime(to);
   if (toMs === undefined) return undefined;

@@ -1,26 +1,26 @@
 import type { Address, Hex } from 'viem';
+import type { BlockRange } from '../../platform/chain/use-search/scan.js';
 import type { LaneAccount } from './compare-lane.js';
 import type { Finding } from './difference.js';
 import type { LaneState, RecordedSettlement } from './records.js';
-import type { BlockSpan } from './search-logs.js';
 
-/** Who asked for a run. */
+/** The origin of a run. */
 export type StartedBy = 'daily' | 'command';
 
-/** Milliseconds since the epoch; the end does not belong to it. */
+/** Milliseconds since the epoch; the end is exclusive. */
 export interface TimeSpan {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Settlements of whole blocks. */
+/** A page of settlements, made of whole blocks. */
 export interface BlockPage {
   readonly settlements: readonly RecordedSettlement[];
-  /** The last block that is in it. */
+  /** The last block of the page. */
   readonly to: bigint;
 }
 
-/** A place among settlements by the time of their claim. */
+/** A position in the order of claim times. */
 export interface ClaimPlace {
   readonly claimedAt: Date;
   readonly id: string;
@@ -28,20 +28,20 @@ export interface ClaimPlace {
 
 export interface ClaimPage {
   readonly settlements: readonly RecordedSettlement[];
-  /** Where the next page begins; `undefined` for the last one. */
+  /** Start of the next page; `undefined` on the last page. */
   readonly next: ClaimPlace | undefined;
 }
 
-/** What one run found on one chain. */
+/** The result of one run on one chain. */
 export interface Reconciliation {
   readonly chainId: number;
   readonly startedBy: StartedBy;
   readonly window: TimeSpan;
-  /** Missing where the chain could not be asked which they are. */
-  readonly blocks: (BlockSpan & { readonly lastHash: Hex }) | undefined;
+  /** Missing if the chain did not answer. */
+  readonly blocks: (BlockRange & { readonly lastHash: Hex }) | undefined;
   readonly settlements: number;
   readonly transactions: number;
-  /** Of all findings, by name; those that are kept are bounded. */
+  /** Number of all findings by name. The stored findings are limited. */
   readonly counts: ReadonlyMap<string, number>;
   readonly findings: readonly Finding[];
   readonly lanes: readonly LaneAccount[];
@@ -49,7 +49,7 @@ export interface Reconciliation {
   readonly finishedAt: Date;
 }
 
-/** Where a run ended, so that the next one begins there. */
+/** The end of a run, where the next one starts. */
 export interface Checkpoint {
   readonly lastBlock: bigint;
   readonly lastHash: Hex;
@@ -58,17 +58,17 @@ export interface Checkpoint {
 }
 
 /**
- * The archive, as reconciliation reads it, and what it writes.
+ * The archive as reconciliation reads and writes it.
  *
  * @throws ArchiveError from every method.
  */
 export interface SettlementHistory {
-  /** Settlements included in these blocks: of as many whole blocks as hold about so many. */
-  ofBlocks(chainId: number, span: BlockSpan, most: number): Promise<BlockPage>;
+  /** Settlements in these blocks: of as many whole blocks as have about `most` settlements. */
+  ofBlocks(chainId: number, span: BlockRange, most: number): Promise<BlockPage>;
 
   /**
-   * Settlements that are in no block by the books and were claimed in a time, or within the hour before it;
-   * and those claimed in that time that are in a block before `block` by the books.
+   * Settlements without a block that were claimed in the window or in the hour before it, and settlements claimed in
+   * the window whose block is before `block`.
    */
   withoutBlock(
     chainId: number,
@@ -77,13 +77,10 @@ export interface SettlementHistory {
     after?: ClaimPlace,
   ): Promise<ClaimPage>;
 
-  /**
-   * Settlements that one of these transactions carries or carried, or has paid, whatever block they are in by the
-   * books.
-   */
+  /** Settlements that one of these transactions carried or paid, in any block. */
   ofTransactions(chainId: number, hashes: readonly Hex[]): Promise<readonly RecordedSettlement[]>;
 
-  /** Lanes that earlier runs have met. */
+  /** Lanes from earlier runs. */
   lanes(chainId: number): Promise<readonly Address[]>;
 
   save(run: Reconciliation): Promise<void>;

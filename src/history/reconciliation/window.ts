@@ -5,22 +5,22 @@ import type { ChainEvidence } from './chain-evidence.js';
 import type { LaneState } from './records.js';
 import type { Checkpoint, TimeSpan } from './settlement-history.js';
 
-/** The blocks of a run: none where the first is above the last. */
+/** The blocks of a run; empty if the first is above the last. */
 export interface Blocks {
   readonly first: bigint;
   readonly last: BlockHeader;
 }
 
-/** A lane before the first and after the last block; `undefined` where that could not be read. */
+/** The states of a lane before the first and after the last block; `undefined` if they could not be read. */
 export interface Ends {
   readonly before: LaneState | undefined;
   readonly after: LaneState | undefined;
 }
 
 /**
- * The blocks of a time, up to the newest final one.
+ * The blocks of a window, up to the newest final block.
  *
- * @throws ChainUnavailableError, also where the block is gone at which an earlier run ended.
+ * @throws ChainUnavailableError, also if the last block of the earlier run no longer exists.
  */
 export async function blocksOf(
   evidence: Pick<ChainEvidence, 'chainId' | 'finalBlock' | 'header' | 'firstBlockSince'>,
@@ -32,15 +32,15 @@ export async function blocksOf(
   const end = isOpen ? final.number : (await evidence.firstBlockSince(toMs, final)) - 1n;
   const last = end === final.number ? final : await evidence.header(end);
   if (resume === undefined) return { first: await evidence.firstBlockSince(fromMs, last), last };
-  // Another chain, or one that was reset, would have nothing to read from there on.
+  // After a change or a reset of the chain, the earlier end is meaningless.
   const { hash } = await evidence.header(resume.lastBlock);
   if (hash !== resume.lastHash) {
-    throw new ChainUnavailableError(evidence.chainId, 'the block where the last run ended');
+    throw new ChainUnavailableError(evidence.chainId, 'last block of the previous run');
   }
   return { first: resume.lastBlock + 1n, last };
 }
 
-/** A lane at both ends of a run; an earlier run may know it at the first. */
+/** The states of a lane at both ends. An earlier run may have stored the first one. */
 export async function endsOf(
   evidence: Pick<ChainEvidence, 'laneState'>,
   lane: Address,

@@ -4,20 +4,20 @@ import { invalidCursor } from './history-problems.js';
 import type { Narrowing } from './settlement-filter.js';
 import type { Position } from './settlement-reader.js';
 
-/** What a list was asked for. */
+/** The query of a list. */
 type Asked = Narrowing & { readonly payer?: Address | undefined };
 
 const VERSION = 1;
 const ID_BYTES = 32;
 const TAG_BYTES = 8;
-/** The last moment of a year with four digits. */
+/** The last millisecond of the year 9999. */
 const LAST_MS = Date.UTC(10_000, 0) - 1;
 const LENGTH = 1 + 6 + ID_BYTES + TAG_BYTES;
 
 /**
- * Where a page ended. It is a place in the order of the list, not a count: what is added meanwhile moves
- * nothing. It gives no right, so it is not signed; whose settlements are shown is decided by the key alone, each
- * time. One that belongs to another query is refused, for it would skip settlements in silence.
+ * The end of a page, as a position in the order of the list, so that new settlements do not shift pages. A cursor is
+ * not signed, because it gives no access: each request checks the payees of the API key. A cursor of another query is
+ * refused, because it would silently skip settlements.
  */
 export function encodeCursor({ claimedAt, id }: Position, filter: Asked): string {
   const bytes = Buffer.alloc(1 + 6);
@@ -39,8 +39,22 @@ export function decodeCursor(text: string, filter: Asked): Position {
   };
 }
 
-/** Of all that was asked for. What the key may see is not in it: a key may gain a payee, or lose one. */
-function tagOf({ payTo, from, to, state, sale, asset, chainId, payer }: Asked): Buffer {
+/**
+ * Hash of the query, so that a cursor is valid only for its own query. The payees of the API key are not in it,
+ * because they may change.
+ */
+function tagOf({
+  payTo,
+  from,
+  to,
+  state,
+  sale,
+  asset,
+  chainId,
+  payer,
+  scheme,
+  action,
+}: Asked): Buffer {
   const asked = [
     payTo,
     from,
@@ -50,6 +64,8 @@ function tagOf({ payTo, from, to, state, sale, asset, chainId, payer }: Asked): 
     chainId,
     ...(payer === undefined ? [] : [payer]),
     ...(sale === undefined ? [] : ['sale', sale]),
+    ...(scheme === undefined ? [] : ['scheme', scheme]),
+    ...(action === undefined ? [] : ['action', action]),
   ];
   const text = JSON.stringify(asked.map((value) => value ?? null));
   return createHash('sha256').update(text).digest().subarray(0, TAG_BYTES);

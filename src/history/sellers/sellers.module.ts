@@ -15,7 +15,7 @@ import { SettlementLists } from './settlement-lists.js';
 import { ARCHIVE_READERS } from './settlement-reader.js';
 import { TotalsOfSellers } from './settlement-totals.js';
 
-/** What sellers see of the history, in processes that answer them. */
+/** The history for sellers, in processes with the role api. */
 @Module({})
 export class SellersModule {
   static forRoot({ history, receipts }: AppConfig): DynamicModule {

@@ -18,12 +18,11 @@ import { REASONS } from '../../protocol/reasons.js';
 import { SignedReceipt } from '../receipts/dto/receipt.response.js';
 import { historyOff, historyUnavailable, receiptsOff } from './history-problems.js';
 
-/** What every route of a seller refuses alike. */
+/** Refusals of every route for sellers. */
 const SELLER_REFUSALS: AnswersByStatus = {
   401: NO_KEY,
-  403: problem('An API key without the scope `history`, or without payees.', {
+  403: problem('The API key lacks the scope `history`, or has no payees.', {
     error: REASONS.forbidden.meaning,
-    reason: 'forbidden',
   }),
   429: TOO_MANY,
 };
@@ -44,8 +43,8 @@ export const RECEIPT_ANSWERS: AnswersByStatus = {
     error: NO_SUCH_SETTLEMENT,
     code: 'not_found',
   }),
-  409: problem('No transfer on the chain proves this payment, or none does yet.', {
-    error: 'There is no receipt: no block contains this payment.',
+  409: problem('No transfer on the chain proves this payment, or no block contains it yet.', {
+    error: 'There is no receipt, because no block contains this payment.',
     code: 'not_paid',
   }),
   501: problemOf('Receipts are off.', receiptsOff(501)),
@@ -56,7 +55,7 @@ export const RECEIPT_ANSWERS: AnswersByStatus = {
 
 export const Describes = describing({ tag: 'History', security: KEY_NEEDED }, SELLER_REFUSALS);
 
-/** What sellers have of their own settlements. */
+/** Routes for sellers' own settlements. */
 export const SELLERS_OPENAPI: OpenApiPart = {
   tags: [{ name: 'History', description: 'Payments to the payees of an API key.' }],
 };

@@ -29,11 +29,11 @@ import { SettlementTotals } from './dto/settlement-totals.response.js';
 import { Describes, FILE, NO_ARCHIVE, RECEIPT_ANSWERS } from './sellers.openapi.js';
 import { TotalsOfSellers } from './settlement-totals.js';
 
-/** A client that takes nothing of its file for this long is given up: what waits for it is memory. */
+/** A client that reads nothing for this long is disconnected, because its waiting data takes memory. */
 const SILENCE_MS = 30_000;
 const BUSY_RETRY_SECONDS = 30;
 
-/** What sellers have of their own settlements, with an API key that names their payees. */
+/** Settlements of sellers, by the payees of their API key. */
 @Controller('v2/settlements')
 @RateLimited('lookup')
 @UseFilters(LookUpErrorFilter)
@@ -52,12 +52,14 @@ export class SellersV2Controller {
     {
       200: jsonAnswer('The sums.', SettlementTotals, undefined, RATE),
       400: problem('An unknown or malformed parameter, or too many groups.', {
-        error: 'from must be before to.',
+        error: '`from` must be before `to`.',
         code: 'invalid_query',
+        path: 'from',
+        expected: 'before `to`',
       }),
       ...NO_ARCHIVE,
     },
-    'Amounts of two assets are never added: every group is of one asset.',
+    'Each group has one asset: amounts of two assets are never added.',
   )
   totals(
     @Query() query: TotalsQueryDto,
@@ -75,10 +77,13 @@ export class SellersV2Controller {
       400: problem('An unknown or malformed parameter.', {
         error: 'format must be one of csv, ndjson.',
         code: 'invalid_query',
+        path: 'format',
+        expected: 'one of csv, ndjson',
+        got: 'text of 4 characters',
       }),
       ...NO_ARCHIVE,
     },
-    'Newest first. A file that could not be finished is broken off, never ended.',
+    'Newest first. If the file cannot be completed, the connection is closed without the end of the body.',
   )
   async export(
     @Query() query: ExportQueryDto,
@@ -101,14 +106,14 @@ export class SellersV2Controller {
   @Get(':id/receipt')
   @ApiParam({
     name: 'id',
-    description: 'From the header `Settlement-Id`, or from a list.',
+    description: 'The id in the header `Settlement-Id`, or in a list.',
     schema: SETTLEMENT_ID_SCHEMA,
   })
   @Describes(
     'receipt',
     'A signed receipt of a settlement',
     RECEIPT_ANSWERS,
-    'Only of what is at least in a block; `finality` says how certain it was when it was signed.',
+    'Only for a payment in a block. `finality` is the finality of the payment when the receipt was signed.',
   )
   async receipt(
     @Param('id', SettlementIdPipe) id: string,
@@ -119,7 +124,10 @@ export class SellersV2Controller {
     return receipt;
   }
 
-  /** A file that cannot be finished is broken off, never ended: the client has to see that it is not whole. */
+  /**
+   * If a file cannot be completed, the connection is closed without the end of the body, so that the client sees that
+   * the file is incomplete.
+   */
   async #send(one: Export, request: Request, response: Response): Promise<void> {
     response.setHeader('Content-Type', one.contentType);
     response.setHeader('Content-Disposition', `attachment; filename="${one.fileName}"`);
@@ -135,10 +143,13 @@ export class SellersV2Controller {
       await pipeline(Readable.from(one.bytes, { objectMode: false }), response);
     } catch (error) {
       response.destroy();
-      // A client that disconnects is no error of this service.
+      // A client that disconnects is not an error of this service.
       if (isLeft(error)) return;
-      const trouble = error instanceof ArchiveError ? error.condition : undefined;
-      this.logger.error({ trouble, err: error }, 'an export to a seller was interrupted');
+      const condition = error instanceof ArchiveError ? error.condition : undefined;
+      this.logger.error(
+        { trouble: condition, err: error },
+        'an export to a seller was interrupted',
+      );
     }
   }
 }

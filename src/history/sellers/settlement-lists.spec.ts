@@ -134,7 +134,7 @@ describe('a list of settlements', () => {
     [{ from: '1700000000' }, 'from must be a day'],
     [{ to: '1969-12-31' }, 'to must be a day'],
     [{ to: '2026-13-01' }, 'to must be a day'],
-    [{ from: '2026-11-21', to: '2026-11-21' }, 'from must be before to'],
+    [{ from: '2026-11-21', to: '2026-11-21' }, '`from` must be before `to`'],
     [{ from: ['2026-11-21', '2026-11-22'] }, 'from must be given once'],
     [{ state: 'paid' }, 'state must be one of'],
     [{ asset: 'USDT' }, 'asset must be an address'],

@@ -27,7 +27,7 @@ export class SettlementLists implements SettlementListing {
     const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();
     const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
-    // One more says whether there is another page.
+    // One row beyond the limit shows that there is a next page.
     const found = await fromArchive(lists.page(filter, after, limit + 1));
     const shown = found.slice(0, limit);
     const last = shown.at(-1);

@@ -2,7 +2,10 @@ import type { Address } from 'viem';
 import type { Settlement } from '../../settlement/ledger/queries/settlement-queries.js';
 import type { SettlementFilter } from './settlement-filter.js';
 
-/** The archive of sellers, on connections for each use: what reads much delays no list. Empty without a history. */
+/**
+ * Readers of the archive for sellers, each with its own connections, so that exports do not delay lists. Empty
+ * without a database.
+ */
 export interface ArchiveReaders {
   readonly lists?: SettlementReader;
   readonly exports?: SettlementReader;
@@ -12,25 +15,25 @@ export interface ArchiveReaders {
 /** {@link ArchiveReaders}. */
 export const ARCHIVE_READERS = Symbol('ARCHIVE_READERS');
 
-/** A place in the order of all settlements. */
+/** A position in the order of all settlements. */
 export interface Position {
   readonly claimedAt: Date;
   readonly id: Buffer;
 }
 
-/** A settlement, and its place in the list that it was read for. */
+/** A settlement and its position in the list. */
 export interface ListedSettlement {
   readonly position: Position;
   readonly settlement: Settlement;
 }
 
-/** The groups beside asset and state. */
+/** The groups, beside asset and state. */
 export interface Grouping {
   readonly byDay: boolean;
   readonly byPayee: boolean;
 }
 
-/** The settlements of one group that are in one state. */
+/** The sum of the settlements of one group in one state. */
 export interface TotalRow {
   /** `2026-11-30`, in UTC; empty unless grouped by day. */
   readonly day: string;
@@ -41,26 +44,30 @@ export interface TotalRow {
   readonly state: string;
   readonly count: bigint;
   readonly paidCount: bigint;
-  /** Atomic units; what was settled where that is less than what was signed. */
+  /** Atomic units: the settled amount, which may be below the signed amount. */
   readonly paidAmount: bigint;
 }
 
 /**
- * What the archive knows, for those who read it.
+ * Queries of the archive.
  *
- * @throws ArchiveError from every method, also when the archive does not answer in time.
+ * @throws ArchiveError from every method, also on a time-out.
  */
 export interface SettlementReader {
-  /** Newest first. @param after - what comes after this place; from the newest when absent. */
+  /**
+   * Newest first.
+   *
+   * @param after - the position before the page; absent for the first page.
+   */
   page(
     filter: SettlementFilter,
     after: Position | undefined,
     most: number,
   ): Promise<readonly ListedSettlement[]>;
 
-  /** @param id - as the ledger names it: 32 bytes in base64url. */
+  /** @param id - as in the ledger: 32 bytes in base64url. */
   byId(id: string): Promise<Settlement | undefined>;
 
-  /** Newest day first, then by network, asset, payee and state. */
+  /** Sorted by day (newest first), network, asset, payee and state. */
   totals(filter: SettlementFilter, grouping: Grouping, most: number): Promise<readonly TotalRow[]>;
 }

@@ -18,18 +18,21 @@ const ROWS_MOST = 10_000;
 const DAYS_MOST = 366;
 const DAY_MS = 86_400_000;
 
-/** @throws CodedError for too many days. */
+/** @throws CodedError if the span is too long. */
 export function checkRange(from = 0, to = 0, days = DAYS_MOST): void {
   if (to - from > days * DAY_MS) {
-    throw invalidQuery(`from and to must be at most ${days} days apart.`);
+    throw invalidQuery(`\`from\` and \`to\` must be at most ${days} days apart.`, {
+      path: 'to',
+      expected: `at most ${days} days after \`from\``,
+    });
   }
 }
 
 /**
- * Sums by group, each asset apart.
+ * Sums by group; amounts of two assets are never added.
  *
  * @param groupBy - names of groups, comma-separated.
- * @param read - at most so many rows.
+ * @param read - reads at most so many rows.
  * @throws CodedError
  */
 export async function sumsBy(
@@ -38,7 +41,7 @@ export async function sumsBy(
 ): Promise<SettlementTotals> {
   const groups = new Set(groupBy.split(','));
   const grouping = { byDay: groups.has('day'), byPayee: groups.has('payee') };
-  const rows = await fromArchive(read(grouping, ROWS_MOST + 1));
+  const rows = await read(grouping, ROWS_MOST + 1);
   if (rows.length > ROWS_MOST) {
     throw new CodedError(
       400,
@@ -65,11 +68,13 @@ export class TotalsOfSellers {
     const filter = filterOf(query, payees);
     if (filter === undefined) throw notYours();
     checkRange(filter.from, filter.to ?? this.clock.now());
-    return sumsBy(query.groupBy, (grouping, most) => totals.totals(filter, grouping, most));
+    return sumsBy(query.groupBy, (grouping, most) =>
+      fromArchive(totals.totals(filter, grouping, most)),
+    );
   }
 }
 
-/** Rows of one group differ in their state alone, and follow each other. */
+/** Rows of one group are adjacent and differ only in their state. */
 function totalsOf(rows: readonly TotalRow[], grouping: Grouping): SettlementTotal[] {
   const groups = new Map<string, TotalRow[]>();
   for (const row of rows) {

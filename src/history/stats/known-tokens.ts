@@ -1,4 +1,4 @@
-/** A token with its name and decimals, as far as they are known. */
+/** A token, with name and decimals if they are known. */
 export interface KnownToken {
   /** CAIP-2. */
   readonly network: string;
@@ -8,7 +8,7 @@ export interface KnownToken {
   readonly decimals?: number;
 }
 
-/** The tokens that this deployment knows, from the room that reads them. */
+/** The tokens that this deployment knows. The facilitator provides them. */
 export abstract class KnownTokens {
   abstract list(): readonly KnownToken[];
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { getAddress } from 'viem';
 import { ArchiveError } from '../archive.js';
-import type { AssetSums } from '../postgres/payment-sums.js';
+import type { AssetSums, PaymentSums } from '../postgres/payment-sums.js';
 import type { KnownToken } from './known-tokens.js';
-import { KEPT_MS, PublicStats, type StatsSources } from './public-stats.js';
+import { KEPT_MS, PublicStats } from './public-stats.js';
 
 const NOW = Date.UTC(2026, 10, 26, 12, 34, 56);
 const USDC = `0x${'ab'.repeat(20)}` as const;
@@ -28,19 +28,20 @@ const sums = (asset: AssetSums['asset']): AssetSums => ({
   since: [sumOf(1n), sumOf(2n), sumOf(3n)],
 });
 
-function stats(read: StatsSources['read'] = () => Promise.resolve([sums(USDC), sums(OTHER)])): {
+function stats(read: PaymentSums['read'] = () => Promise.resolve([sums(USDC), sums(OTHER)])): {
   readonly stats: PublicStats;
   readonly clock: { time: number };
   readonly asked: unknown[];
 } {
   const clock = { time: NOW };
   const asked: unknown[] = [];
-  const counted: StatsSources['read'] = (...parameters) => {
+  const counted: PaymentSums['read'] = (...parameters) => {
     asked.push(parameters);
     return read(...parameters);
   };
-  const sources = { read: counted, tokens: () => [TOKEN], clock: { now: () => clock.time } };
-  return { stats: new PublicStats(sources), clock, asked };
+  const tokens = { list: () => [TOKEN] };
+  const now = { now: () => clock.time };
+  return { stats: new PublicStats({ read: counted }, tokens, now), clock, asked };
 }
 
 describe('the public totals', () => {
@@ -110,8 +111,8 @@ describe('the public totals', () => {
   });
 
   it('cannot be had without a history', async () => {
-    const sources = { read: undefined, tokens: () => [], clock: { now: () => NOW } };
-    await expect(new PublicStats(sources).current()).rejects.toMatchObject({
+    const off = new PublicStats(undefined, { list: () => [] }, { now: () => NOW });
+    await expect(off.current()).rejects.toMatchObject({
       status: 501,
       code: 'history_off',
     });

@@ -1,56 +1,56 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type Address, formatUnits, getAddress } from 'viem';
 import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
-import type { Clock } from '../../platform/concurrency/clock.js';
+import { Clock } from '../../platform/concurrency/clock.js';
 import { caip2Of } from '../../protocol/payment/network.js';
-import type { AssetSums, PaymentSum } from '../postgres/payment-sums.js';
+import { type AssetSums, type PaymentSum, PaymentSums } from '../postgres/payment-sums.js';
 import { fromArchive, historyOff } from '../sellers/history-problems.js';
 import type { AssetStats, Stats, WindowStats } from './dto/stats.response.js';
-import type { KnownToken } from './known-tokens.js';
+import { type KnownToken, KnownTokens } from './known-tokens.js';
 
 const HOUR_MS = 3_600_000;
-/** Windows, each from a full hour. */
+/** Time windows. Each starts at a full hour. */
 const WINDOWS = [
   ['24h', 24],
   ['7d', 7 * 24],
   ['30d', 30 * 24],
 ] as const;
 export const KEPT_MS = 60_000;
-/** Any token may be paid with: those of the most payments are shown. */
+/** Assets shown. Any token may be used, so only those with the most payments are shown. */
 const ASSETS_MOST = 200;
 
-export interface StatsSources {
-  /** `undefined` without a history. */
-  readonly read:
-    ((moments: readonly number[], most: number) => Promise<readonly AssetSums[]>) | undefined;
-  readonly tokens: () => readonly KnownToken[];
-  readonly clock: Pick<Clock, 'now'>;
-}
-
-/** Totals of the payments of this deployment, without names. Kept for a minute, and read once at a time. */
+/**
+ * Totals of the payments of this deployment, without payees. Cached for a minute; concurrent requests share one read.
+ */
+@Injectable()
 export class PublicStats {
   readonly #stats: CachedPromise<Stats>;
 
-  constructor(private readonly sources: StatsSources) {
+  /** @param sums - `undefined` without a database. */
+  constructor(
+    @Optional() @Inject(PaymentSums) private readonly sums: Pick<PaymentSums, 'read'> | undefined,
+    private readonly tokens: KnownTokens,
+    @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
+  ) {
     this.#stats = new CachedPromise(
       () => this.#read(),
       KEPT_MS,
-      () => sources.clock.now(),
+      () => clock.now(),
     );
   }
 
-  /** @throws CodedError without a history, and where it cannot be asked. */
+  /** @throws CodedError without a database, and if it does not answer. */
   current(): Promise<Stats> {
     return this.#stats.get();
   }
 
   async #read(): Promise<Stats> {
-    const { read, tokens, clock } = this.sources;
-    if (read === undefined) throw historyOff();
-    const now = clock.now();
+    if (this.sums === undefined) throw historyOff();
+    const now = this.clock.now();
     const hour = now - (now % HOUR_MS);
     const moments = WINDOWS.map(([, hours]) => hour - hours * HOUR_MS);
-    const sums = await fromArchive(read(moments, ASSETS_MOST));
-    return { asOf: new Date(now).toISOString(), networks: byNetwork(sums, tokens()) };
+    const sums = await fromArchive(this.sums.read(moments, ASSETS_MOST));
+    return { asOf: new Date(now).toISOString(), networks: byNetwork(sums, this.tokens.list()) };
   }
 }
 

@@ -1,12 +1,12 @@
-import { Controller, Get, Res, UseFilters } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, UseFilters } from '@nestjs/common';
 import { RateLimited } from '../../platform/http/access.js';
+import { Answer } from '../../platform/http/answer.js';
 import { LookUpErrorFilter } from '../../platform/http/unavailable.filter.js';
 import type { Stats } from './dto/stats.response.js';
 import { PublicStats } from './public-stats.js';
 import { DescribesStats } from './stats.openapi.js';
 
-/** Totals of what was paid, for everybody. */
+/** Public totals of payments. */
 @Controller('stats')
 @RateLimited('lookup')
 @UseFilters(LookUpErrorFilter)
@@ -15,10 +15,7 @@ export class StatsController {
 
   @Get()
   @DescribesStats()
-  async current(@Res({ passthrough: true }) response: Response): Promise<Stats> {
-    const stats = await this.stats.current();
-    // After the read: an error must not be kept by a proxy.
-    response.setHeader('Cache-Control', 'public, max-age=60');
-    return stats;
+  async current(): Promise<Answer<Stats>> {
+    return new Answer(await this.stats.current(), { 'Cache-Control': 'public, max-age=60' });
   }
 }

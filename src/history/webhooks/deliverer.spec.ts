@@ -37,7 +37,7 @@ describe('deliveries to a webhook', () => {
   let store: MemoryDeliveries;
   let sent: FetchRequest[];
   let conduct: Conduct;
-  let told: string[];
+  let reported: string[];
   let payees: Set<Address>;
   let isOperator: boolean;
   const secrets = new WebhookSecrets(withKey('k'));
@@ -65,9 +65,9 @@ describe('deliveries to a webhook', () => {
         },
       },
       {
-        attempted: (outcome) => told.push(outcome),
-        disabled: ({ id }, reason) => told.push(`${id} disabled: ${reason}`),
-        troubled: () => undefined,
+        attempted: (outcome) => reported.push(outcome),
+        disabled: ({ id }, reason) => reported.push(`${id} disabled: ${reason}`),
+        failed: () => undefined,
         recovered: () => undefined,
       },
       { processId: holder },
@@ -86,7 +86,7 @@ describe('deliveries to a webhook', () => {
     jest.spyOn(Math, 'random').mockReturnValue(0);
     now = Date.now();
     store = new MemoryDeliveries(WEBHOOK, () => now);
-    [sent, told, payees] = [[], [], new Set([PAYEE])];
+    [sent, reported, payees] = [[], [], new Set([PAYEE])];
     isOperator = false;
     conduct = () => ({});
   });
@@ -101,7 +101,7 @@ describe('deliveries to a webhook', () => {
       expect(receiver.verify(request?.body ?? '', { ...request?.headers })).toEqual({ n: 1 });
     }
     expect(outcome()).toEqual({ status: 200, state: 'delivered' });
-    expect(told).toEqual(['delivered']);
+    expect(reported).toEqual(['delivered']);
     expect(store.lease).toBeUndefined();
     await deliverer().round('we_one');
     expect(sent).toHaveLength(1);
@@ -152,7 +152,8 @@ describe('deliveries to a webhook', () => {
     ],
     [
       'a private address',
-      () => Promise.reject(new FetchError('fetch_refused', 'its address is not public')),
+      () =>
+        Promise.reject(new FetchError('fetch_refused', 'the address of the host is not public')),
       { problem: /not public/ },
     ],
     [
@@ -167,7 +168,7 @@ describe('deliveries to a webhook', () => {
     const { problem, ...rest } = expected as { readonly problem: RegExp };
     expect(outcome()).toMatchObject({ state: 'waiting', pauseMs: 5000, ...rest });
     expect(outcome()?.problem).toMatch(problem);
-    expect(told).toEqual(['refused']);
+    expect(reported).toEqual(['refused']);
     expect(sent).toHaveLength(1);
   });
 
@@ -207,7 +208,7 @@ describe('deliveries to a webhook', () => {
     }
     expect(store.disabledFor).toBe('failing');
     expect((now - from) / HOUR_MS).toBeGreaterThanOrEqual(24);
-    expect(told.at(-1)).toBe('we_one disabled: failing');
+    expect(reported.at(-1)).toBe('we_one disabled: failing');
     const before = sent.length;
     expect(await deliverer().round('we_one')).toBeUndefined();
     expect(sent).toHaveLength(before);
@@ -227,7 +228,7 @@ describe('deliveries to a webhook', () => {
     await deliverer().round('we_one');
     expect(order()).toEqual([2]);
     expect(outcome()).toMatchObject({ state: 'withheld' });
-    expect(told).toContain('withheld');
+    expect(reported).toContain('withheld');
   });
 
   it('of lanes are withheld from a key that is no operator’s, or not any more', async () => {

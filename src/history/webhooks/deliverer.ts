@@ -12,21 +12,24 @@ import { type Answered, CHALLENGE_EVENT, type Delivery, type Webhook } from './w
 import { WebhookFetch } from './webhook-fetch.js';
 import { LOGGED_WEBHOOKS, type WebhookObserver } from './webhook-observer.js';
 
-/** Of one attempt, to the last byte of the answer that is read. */
+/** Time limit of one attempt, up to the last byte of the answer. */
 const ATTEMPT_MS = 10_000;
-/** A process that dies is taken over after this; longer than an attempt and what is noted of it. */
+/**
+ * After a crash another process continues after this time. It is longer than an attempt and the storing of its
+ * outcome.
+ */
 const LEASE_MS = 30_000;
-/** To one endpoint at once, each of another settlement. */
+/** Parallel attempts to one endpoint, each for another settlement. */
 const AT_ONCE = 8;
-/** Then others have their turn. */
+/** After this time other endpoints have their turn. */
 const ROUND_MS = 20_000;
-/** Kept of an answer. */
+/** Stored characters of an answer. */
 const ANSWER_CHARACTERS = 256;
 const GONE = 410;
 
 /**
- * Delivers events to an endpoint: those of one settlement in order, those of several settlements at
- * once. An attempt whose outcome was not stored is repeated, with the same id.
+ * Delivers events to an endpoint: in order for one settlement, in parallel for several. An attempt whose outcome
+ * could not be stored is repeated with the same event id.
  */
 @Injectable()
 export class Deliverer {
@@ -43,7 +46,7 @@ export class Deliverer {
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
-  /** Deliveries under way are finished, and no new one is begun. */
+  /** Finishes running attempts, and starts no new ones. */
   stop(): void {
     this.#isStopping = true;
   }
@@ -51,18 +54,18 @@ export class Deliverer {
   /**
    * Delivers what is due.
    *
-   * @returns milliseconds until there is more to do; `undefined` where nothing is known to come.
+   * @returns milliseconds until the next delivery; `undefined` if none is planned.
    * @throws ArchiveError
    */
   async round(endpointId: string): Promise<number | undefined> {
     const { store, clock } = this;
-    // Two jobs may bring one process to the same endpoint: each round is a holder of its own.
+    // Two jobs may start two rounds for one endpoint in this process, so each round has its own holder id.
     this.#rounds += 1;
     const holder = `${this.processes.processId}.${this.#rounds}`;
     const until = clock.now() + ROUND_MS;
     try {
       do {
-        // Asked for each time: it may be disabled by now, or have another URL.
+        // Read before each delivery, because the webhook may have been disabled or changed.
         const webhook = await store.take(endpointId, holder, LEASE_MS);
         if (webhook === undefined) return undefined;
         const heads = await store.heads(webhook, AT_ONCE);
@@ -77,7 +80,7 @@ export class Deliverer {
 
   async #deliver(webhook: Webhook, delivery: Delivery): Promise<void> {
     const { store, payees, observer } = this;
-    // As the keys are now: what a key may not see any more is not told to its owner.
+    // Checked with the present API keys: a key gets no event that it may no longer read.
     const problem = refusalOf(webhook.owner, delivery, payees);
     if (problem !== undefined) {
       await store.record(webhook.id, delivery.sequence, { state: 'withheld', problem });
@@ -105,7 +108,7 @@ export class Deliverer {
       const answer = await fetcher.fetch(request, AbortSignal.timeout(ATTEMPT_MS));
       const answered = readAnswer(answer);
       return type === CHALLENGE_EVENT && answered.problem === undefined && !isEcho(answer, body)
-        ? { ...answered, problem: 'It did not answer with the challenge.' }
+        ? { ...answered, problem: 'The URL did not answer with the challenge.' }
         : answered;
     } catch (error) {
       if (error instanceof FetchError) return { problem: error.message };
@@ -122,7 +125,7 @@ export class Deliverer {
   }
 }
 
-/** Why an owner may not get an event; `undefined` where it may. */
+/** Why an owner may not get an event; `undefined` if allowed. */
 function refusalOf(
   owner: string,
   { type, payTo }: Delivery,
@@ -137,13 +140,13 @@ function refusalOf(
 
 function readAnswer({ status, body }: FetchAnswer): Answered {
   const text = body.toString('utf8', 0, 4 * ANSWER_CHARACTERS);
-  // PostgreSQL accepts no zero character in a text, and control characters are of no use.
+  // PostgreSQL stores no zero character, and other control characters are useless here.
   const answer = text.replaceAll(/[^\P{C}\n\t]/gu, '').slice(0, ANSWER_CHARACTERS);
   const problem = status >= 200 && status < 300 ? undefined : problemOf(status);
   return { status, ...(answer !== '' && { answer }), ...(problem !== undefined && { problem }) };
 }
 
-/** The challenge alone, as a text or as a field of JSON: what sends everything back that it is sent has agreed to nothing. */
+/** Accepts only the challenge itself, as text or in a JSON field. A server that echoes every body has not agreed. */
 function isEcho({ body }: FetchAnswer, sent: string): boolean {
   const challenge = challengeIn(sent);
   const text = body.toString().trim();
@@ -161,7 +164,7 @@ function problemOf(status: number): string {
     : 'The URL answered with a status other than 2xx.';
 }
 
-/** Seconds after each attempt that failed until the next one: three days in all. */
+/** Seconds between failed attempts: three days in all. */
 const PAUSES = [
   5,
   30,
@@ -170,16 +173,16 @@ const PAUSES = [
   1800,
   ...[1, 2, 4, 8, 12, 20, 24].map((hours) => hours * 3600),
 ] as const;
-/** Spreads retries, so that deliveries that failed together are not retried together. */
+/** Random spread, so that deliveries that failed together are not retried together. */
 const SPREAD = 0.1;
 
-/** Of one event to one endpoint. */
+/** Most attempts to deliver one event to one endpoint. */
 export const ATTEMPTS_MAX = PAUSES.length + 1;
 
 /**
  * Milliseconds until the next attempt.
  *
- * @param attempts - that have failed.
+ * @param attempts - number of failed attempts.
  * @param random - in [0, 1).
  * @returns `undefined` after the last attempt.
  */

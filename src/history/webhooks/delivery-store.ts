@@ -1,46 +1,56 @@
 import type { Answered, Delivery, DisabledReason, Webhook } from './webhook.js';
 
 export type DeliveryOutcome = Answered & {
-  /** `waiting`: to be tried again after the pause. */
+  /** `waiting`: waits for the next attempt. */
   readonly state: 'delivered' | 'waiting' | 'failed' | 'withheld';
   readonly pauseMs?: number;
-  /** The URL that a challenge was posted to. Delivered it is confirmed; where the endpoint has another one by now nothing is noted. */
+  /** The URL that got a challenge. A delivered challenge confirms it, unless the endpoint has another URL by now. */
   readonly challengedUrl?: string;
 };
 
 export const DELIVERY_STORE = Symbol('DELIVERY_STORE');
 
 /**
- * Pending deliveries and their outcomes. This is the source of truth: jobs only bring a process to
- * them.
+ * Pending deliveries and their outcomes. The database is the source of truth; jobs only wake a process up.
  *
  * @throws ArchiveError from every method.
  */
 export interface DeliveryStore {
-  /** Endpoints for which something is due that no process works on. Where one is not confirmed, only its challenge is. */
+  /**
+   * Endpoints with due deliveries and without a working process. For an unconfirmed endpoint only its challenge
+   * counts.
+   */
   due(most: number): Promise<readonly string[]>;
 
   /**
-   * Takes the lease of an endpoint, or renews it.
+   * Takes or renews the lease of an endpoint.
    *
-   * @returns `undefined` where another process has it, and for an endpoint that is disabled or gone.
+   * @returns `undefined` if another process holds it, or the endpoint is disabled or deleted.
    */
   take(id: string, holder: string, leaseMs: number): Promise<Webhook | undefined>;
 
   release(id: string, holder: string): Promise<void>;
 
-  /** What is due, each the oldest of its line that waits: of a webhook that is not confirmed the challenge alone. */
+  /** Due deliveries, each the oldest of its ordering key. For an unconfirmed webhook only the challenge. */
   heads(webhook: Pick<Webhook, 'id' | 'confirmedAt'>, most: number): Promise<readonly Delivery[]>;
 
-  /** Stores an attempt. Deliveries queued behind a retry wait as long. */
+  /** Stores an attempt. Deliveries behind a retry wait as long as the retry. */
   record(id: string, sequence: string, outcome: DeliveryOutcome): Promise<void>;
 
-  /** Disables an endpoint that nothing has reached for a day, or that is gone. @returns whether it did. */
+  /**
+   * Disables an endpoint whose deliveries failed for a day, or that answered 410.
+   *
+   * @returns whether this call disabled it.
+   */
   disable(id: string, reason: Exclude<DisabledReason, 'owner'>): Promise<boolean>;
 
-  /** When the next attempt is due, in milliseconds from now; `undefined` where nothing waits. */
+  /** Milliseconds until the next attempt; `undefined` if nothing waits. */
   nextInMs(id: string): Promise<number | undefined>;
 
-  /** Drops events that are older than anybody may ask for. @returns whether there may be more of them. */
+  /**
+   * Deletes expired events.
+   *
+   * @returns whether there may be more.
+   */
   forget(): Promise<boolean>;
 }

@@ -3,11 +3,13 @@ import { statusOf } from '../../settlement/ledger/queries/settlement-status.js';
 import { settlementOf } from '../sellers/archived-settlement.js';
 import type { SettlementRow } from '../settlement-row.js';
 import type { LaneMoney } from './lane-levels.js';
-import type { SettlementEvent } from './settlement-events.js';
+import type { WebhookEventType } from './settlement-events.js';
 import { CHALLENGE_EVENT } from './webhook.js';
 
-/** The body of an event: the settlement as it was archived with the event, in the form of a look-up without its source. */
-export function eventBody(type: SettlementEvent, row: SettlementRow, at: Date): string {
+/**
+ * The body of an event: the settlement as it was archived with the event, in the form of a look-up without `source`.
+ */
+export function eventBody(type: WebhookEventType, row: SettlementRow, at: Date): string {
   const { source, ...settlement } = statusOf(settlementOf(row));
   return JSON.stringify({ type, timestamp: at.toISOString(), data: settlement });
 }
@@ -22,7 +24,7 @@ export function challengeBody(endpointId: string, challenge: string, at: Date): 
   return JSON.stringify({ type: CHALLENGE_EVENT, timestamp: at.toISOString(), data });
 }
 
-/** The challenge in a body that {@link challengeBody} has made. */
+/** The challenge in a body of {@link challengeBody}. */
 export function challengeIn(body: string): string {
   return (JSON.parse(body) as { readonly data: { readonly challenge: string } }).data.challenge;
 }

@@ -4,11 +4,11 @@ import { Clock } from '../../platform/concurrency/clock.js';
 import type { ChangeFollower, RowChange } from '../postgres/change-follower.js';
 import type { Tables } from '../postgres/tables.js';
 import { eventBody } from './event-body.js';
-import { eventIdOf, eventsBetween, type SettlementEvent } from './settlement-events.js';
+import { eventIdOf, eventsBetween, type WebhookEventType } from './settlement-events.js';
 
 interface NewEvent {
   readonly id: string;
-  readonly type: SettlementEvent;
+  readonly type: WebhookEventType;
   readonly line: Buffer;
   readonly pay_to: Buffer;
   readonly body: string;
@@ -68,7 +68,7 @@ export class EventWriter implements ChangeFollower {
   }
 }
 
-/** Endpoints of these payees, kept from being deleted until the transaction ends. */
+/** Endpoints of these payees, locked against deletion until the transaction ends. */
 async function listenersOf(
   transaction: Transaction<Tables>,
   events: readonly NewEvent[],
@@ -94,7 +94,7 @@ interface NewDelivery {
   readonly line: Buffer;
 }
 
-/** A delivery queued behind another one is due when that one is: it is not read before. */
+/** A delivery behind another one is due at the same time, because it is not read earlier. */
 export async function addDeliveries(
   transaction: Transaction<Tables>,
   deliveries: readonly NewDelivery[],

@@ -3,7 +3,7 @@ import type { Address } from 'viem';
 /** Events of a lane, for operators. */
 export const LANE_EVENTS = ['lane.low'] as const;
 
-/** The gas money of a lane, as its writer last said. */
+/** The gas money of a lane, as its process last published it. */
 export interface LaneMoney {
   /** `<chainId>:<signer>` */
   readonly lane: string;
@@ -13,41 +13,41 @@ export interface LaneMoney {
   readonly balanceWei: string;
 }
 
-/** A lane that was found low, or well again. */
+/** A change of the level of a lane. */
 export interface LaneChange {
   readonly lane: string;
   readonly isLow: boolean;
-  /** The body of the event for operators; `undefined` for no event. */
+  /** The body of the event for operators; `undefined` without an event. */
   readonly body: string | undefined;
 }
 
 export const LANE_LEVELS = Symbol('LANE_LEVELS');
 
 /**
- * Which lanes are known to be low.
+ * The lanes that are known to be low.
  *
  * @throws ArchiveError
  */
 export interface LaneLevels {
   /**
-   * Keeps what is decided, each change with its event, or nothing of it. One process decides at a time, with
-   * what the one before has kept; while another one does, nothing is decided.
+   * Stores changed levels and their events in one transaction. One process decides at a time, based on the stored
+   * levels; another process decides nothing meanwhile.
    *
-   * @param decide - given whether each lane that was ever seen is low. What it throws is thrown.
+   * @param decide - receives the stored level of each known lane. Its errors are rethrown.
    */
   change(
     decide: (isLow: ReadonlyMap<string, boolean>) => Promise<readonly LaneChange[]>,
   ): Promise<void>;
 }
 
-/** How much more than the mark a lane pays for that is not low any more: the price of gas goes up and down. */
+/** A low lane must recover by this factor above the mark, because gas prices fluctuate. */
 const RECOVERED = 1.25;
 
 /**
  * Whether a lane is low.
  *
- * @param mark - settlements; one that pays for fewer is low.
- * @param wasLow - what was known of it; `undefined` for a lane that was never seen.
+ * @param mark - number of settlements; a lane that pays for fewer is low.
+ * @param wasLow - the stored level; `undefined` for a new lane.
  */
 export function isLow(
   { settlementsLeft }: Pick<LaneMoney, 'settlementsLeft'>,

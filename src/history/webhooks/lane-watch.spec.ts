@@ -38,7 +38,7 @@ class MemoryLevels implements LaneLevels {
 describe('the watch over lanes', () => {
   let levels: MemoryLevels;
   let lanes: () => Promise<readonly PublishedStatus[]>;
-  let told: string[];
+  let reported: string[];
   let watch: LaneWatch;
 
   const aStatus = (settlementsLeft: number, more: Partial<PublishedStatus> = {}) =>
@@ -54,10 +54,10 @@ describe('the watch over lanes', () => {
     }) as PublishedStatus;
   const logger = {
     warn: (facts: object) => {
-      told.push(JSON.stringify(facts));
+      reported.push(JSON.stringify(facts));
     },
     error: ({ err }: { readonly err?: unknown }) => {
-      told.push(String(err));
+      reported.push(String(err));
     },
   };
   const watched = (mark = MARK) =>
@@ -77,7 +77,7 @@ describe('the watch over lanes', () => {
 
   beforeEach(() => {
     levels = new MemoryLevels();
-    told = [];
+    reported = [];
     watch = watched();
   });
 
@@ -96,7 +96,9 @@ describe('the watch over lanes', () => {
         lowBelow: 1000,
       },
     });
-    expect(told).toEqual([JSON.stringify({ event: 'lane.low', lane: LANE, settlementsLeft: 999 })]);
+    expect(reported).toEqual([
+      JSON.stringify({ event: 'lane.low', lane: LANE, settlementsLeft: 999 }),
+    ]);
   });
 
   it('tells of the next fall only after the lane has recovered', async () => {
@@ -135,7 +137,7 @@ describe('the watch over lanes', () => {
   it('leaves to the next process what it dies before keeping, and tells nothing twice', async () => {
     levels.failure = new Error('killed');
     expect(await look(aStatus(5))).toBe(0);
-    expect(told).toEqual(['Error: killed']);
+    expect(reported).toEqual(['Error: killed']);
     levels.failure = undefined;
     watch = watched();
     expect(await look(aStatus(5))).toBe(1);
@@ -146,12 +148,12 @@ describe('the watch over lanes', () => {
   it('says once that it cannot look, and leaves it to others to say that Redis is away', async () => {
     lanes = () => Promise.reject(new RedisUnavailableError('lanes', 'away'));
     await watch.round();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     watch = watched();
     levels.failure = new ArchiveError('database_unreachable', undefined);
     await look(aStatus(5));
     await look(aStatus(5));
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     levels.failure = undefined;
     expect(await look(aStatus(5))).toBe(1);
   });
@@ -160,6 +162,6 @@ describe('the watch over lanes', () => {
     const quiet = watched(0);
     lanes = () => Promise.resolve([aStatus(0)]);
     await quiet.round();
-    expect([levels.bodies, told]).toEqual([[], []]);
+    expect([levels.bodies, reported]).toEqual([[], []]);
   });
 });

@@ -25,8 +25,8 @@ import {
 const LOOK_MS = 5000;
 
 /**
- * Finds lanes whose gas balance runs low, and notifies operators. It looks at levels, not at
- * changes, so after a crash another process notices everything that was not stored.
+ * Finds lanes that run low on gas, and notifies operators. It compares levels, not changes, so another process can
+ * continue after a crash.
  */
 @Injectable()
 export class LaneWatch implements OnModuleInit {
@@ -53,7 +53,11 @@ export class LaneWatch implements OnModuleInit {
     return this.#rounds.stop();
   }
 
-  /** Never fails. @returns how long to pause. */
+  /**
+   * Never fails.
+   *
+   * @returns milliseconds to pause.
+   */
   async round(): Promise<number> {
     const { levels, logger } = this;
     try {
@@ -67,10 +71,13 @@ export class LaneWatch implements OnModuleInit {
         logger.warn({ event: 'lane.low', lane, settlementsLeft }, 'a lane is low on gas');
       this.#isFailing = false;
     } catch (error) {
-      // Other parts report an outage of Redis.
+      // The outage of Redis is logged by another part.
       if (!this.#isFailing && !(error instanceof RedisUnavailableError)) {
-        const trouble = error instanceof ArchiveError ? error.condition : undefined;
-        logger.error({ trouble, err: error }, 'cannot queue the low-gas webhook of a lane');
+        const condition = error instanceof ArchiveError ? error.condition : undefined;
+        logger.error(
+          { trouble: condition, err: error },
+          'cannot queue the webhook lane.low of a lane',
+        );
       }
       this.#isFailing = true;
     }
@@ -97,8 +104,8 @@ export class LaneWatch implements OnModuleInit {
 }
 
 /**
- * A lane that has not yet asked for its balance and for what gas costs says that it pays for nothing, and one
- * whose process is gone says nothing any more.
+ * A lane that has not read its balance and the gas price yet reports 0, and a lane without a process reports nothing
+ * new.
  */
 function saysItsMoney({ silentMs, gasPriceWei }: PublishedStatus): boolean {
   return silentMs <= LANE_SILENT_MS && gasPriceWei !== '0';

@@ -11,14 +11,14 @@ import { addDeliveries } from './event-writer.js';
 import { newEventId, webhookOf } from './rows.js';
 import { CHALLENGE_EVENT, type Delivery, type DisabledReason, type Webhook } from './webhook.js';
 
-/** Nothing has reached an endpoint for so long: it is not asked any more. */
+/** An endpoint whose deliveries failed for this long is disabled. */
 const FAILING_HOURS = 24;
-/** Of events, with all their deliveries. */
+/** Events and their deliveries are deleted after this time. */
 const KEPT_DAYS = 30;
-/** A statement has ten seconds. */
+/** Events per statement, so that a statement takes less than its limit of ten seconds. */
 const FORGOTTEN_AT_ONCE = 5000;
 
-/** {@link DeliveryStore} in PostgreSQL, whose clock decides what is due. */
+/** {@link DeliveryStore} in PostgreSQL. The clock of PostgreSQL decides what is due. */
 @Injectable()
 export class PostgresDeliveries implements DeliveryStore {
   constructor(
@@ -107,7 +107,7 @@ export class PostgresDeliveries implements DeliveryStore {
     const isTried = state !== 'withheld';
     await asked(
       this.db.transaction().execute(async (transaction) => {
-        // The endpoint before its deliveries, as a deletion locks them.
+        // The endpoint is locked before its deliveries, in the order of a deletion.
         if (challengedUrl !== undefined) {
           const isOfUrl = await noteChallenge(
             transaction,
@@ -131,7 +131,7 @@ export class PostgresDeliveries implements DeliveryStore {
           }))
           .where('endpoint_id', '=', id)
           .where('sequence', '=', sequence)
-          // Another process may have taken over meanwhile, and delivered it.
+          // Another process may have delivered it meanwhile.
           .where('state', '=', 'waiting')
           .execute();
         if (state === 'waiting') {
@@ -163,7 +163,7 @@ export class PostgresDeliveries implements DeliveryStore {
           .returningAll()
           .executeTakeFirst();
         if (disabled === undefined) return false;
-        // The other endpoints of its owner, if they subscribe to it.
+        // Notifies the other endpoints of the owner that subscribe to `webhook.disabled`.
         const others = await transaction
           .selectFrom('webhook_endpoints')
           .select('id')
@@ -218,13 +218,13 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 }
 
-/** Of a delivery, for endpoints that are not confirmed: nothing else is sent there. */
+/** Whether a delivery is the challenge, because an unconfirmed endpoint gets nothing else. */
 const isChallenge = sql<boolean>`exists (select from x402.webhook_events event
   where event.sequence = webhook_deliveries.sequence and event.type = ${CHALLENGE_EVENT})`;
 
 const inMs = (ms: number) => sql<Date>`now() + make_interval(secs => ${ms / 1000})`;
 
-/** @returns whether the endpoint still has the URL that was asked. */
+/** @returns whether the endpoint still has this URL. */
 async function noteChallenge(
   transaction: Transaction<Tables>,
   id: string,
@@ -241,7 +241,7 @@ async function noteChallenge(
   return endpoint !== undefined;
 }
 
-/** Since when nothing has reached an endpoint; written where that changes. */
+/** Stores the time since when deliveries fail, if it changes. */
 async function noteHealth(
   transaction: Transaction<Tables>,
   id: string,

@@ -8,8 +8,8 @@ import type { LaneChange, LaneLevels } from './lane-levels.js';
 import { newEventId } from './rows.js';
 
 /**
- * {@link LaneLevels} in PostgreSQL. The deciding process has a lock until the level is stored, or
- * the connection is lost.
+ * {@link LaneLevels} in PostgreSQL. The deciding process holds a lock until the level is stored, or its connection is
+ * lost.
  */
 @Injectable()
 export class PostgresLaneLevels implements LaneLevels {
@@ -56,7 +56,7 @@ async function keep(
     .forKeyShare()
     .execute();
   const line = Buffer.from(lane);
-  // Stored without a subscriber, too: a later one can have it sent.
+  // The event is stored also without a subscriber, so that a later one can replay it.
   const { sequence } = await transaction
     .insertInto('webhook_events')
     .values({ id: newEventId(), type: 'lane.low', line, pay_to: null, body })

@@ -24,7 +24,7 @@ import {
 } from './webhook.js';
 
 /**
- * Endpoints as their owners make and change them. An owner never finds those of another.
+ * Webhooks of owners. An owner never sees those of another owner.
  *
  * @throws ArchiveError from every method.
  */
@@ -35,11 +35,11 @@ export class PostgresWebhooks {
     @Inject(Clock) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
-  /** Its URL is sent the challenge. */
+  /** Creates a webhook, and queues the challenge for its URL. */
   create(owner: string, fields: WebhookFields): Promise<Webhook | 'too_many'> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
-        // One after the other, so that two at once are counted too.
+        // Creations of one owner are serialized, so that two at once cannot exceed the limit.
         await sql`select pg_advisory_xact_lock(hashtextextended(${`webhooks of ${owner}`}, 0))`.execute(
           transaction,
         );
@@ -78,7 +78,7 @@ export class PostgresWebhooks {
     return row && webhookOf(row);
   }
 
-  /** Another URL is sent a challenge of its own; so is one that is enabled and has not met its own yet. */
+  /** A new URL gets a challenge. So does an unconfirmed webhook that is enabled. */
   async change(owner: string, id: string, change: WebhookChange): Promise<Webhook | undefined> {
     const { url, description, payees, events, enabled } = change;
     const row = await asked(
@@ -95,7 +95,7 @@ export class PostgresWebhooks {
         const changed = await transaction
           .updateTable('webhook_endpoints')
           .set({
-            // Something has to be set.
+            // An update needs at least one column.
             owner,
             ...(isMoved && { url, confirmed_at: null, failing_since: null }),
             ...(description !== undefined && { description }),
@@ -170,7 +170,11 @@ export class PostgresWebhooks {
     return webhook?.secretNames.includes(name) === true ? 'last' : undefined;
   }
 
-  /** One that is not confirmed is sent the challenge afresh. @returns the id of the event. */
+  /**
+   * Queues a test event; an unconfirmed webhook gets a new challenge instead.
+   *
+   * @returns the id of the event.
+   */
   test({ id, confirmedAt }: Webhook): Promise<string> {
     return asked(
       this.db
@@ -183,9 +187,9 @@ export class PostgresWebhooks {
     );
   }
 
-  /** The only one that waits: one of another URL, or of a longer pause, is not posted any more. */
+  /** Replaces waiting challenges, so that an earlier URL is not contacted any more. */
   async #challenge(transaction: Transaction<Tables>, id: string): Promise<string> {
-    // One after the other, and the endpoint before its deliveries, as a deletion locks them.
+    // The endpoint is locked before its deliveries, in the order of a deletion, so that the two cannot deadlock.
     await transaction
       .selectFrom('webhook_endpoints')
       .select('id')
@@ -202,11 +206,11 @@ export class PostgresWebhooks {
     return addEvent(transaction, id, CHALLENGE_EVENT, body);
   }
 
-  /** @returns `undefined` for an event that is not known any more. */
+  /** @returns `undefined` for an unknown event. */
   replay(webhook: Webhook, from: ReplayFrom): Promise<Replayed | undefined> {
     return asked(
       this.db.transaction().execute(async (transaction) => {
-        // Not deleted meanwhile, which would lock the two in another order.
+        // Locks the endpoint first, because a deletion locks it first too.
         await transaction
           .selectFrom('webhook_endpoints')
           .select('id')
@@ -235,7 +239,7 @@ export class PostgresWebhooks {
           .limit(REPLAY_MAX + 1)
           .execute();
         const events = found.slice(0, REPLAY_MAX);
-        // What still waits keeps its turn and its pauses.
+        // Deliveries that still wait keep their order and their pauses.
         await sql`
           update x402.webhook_deliveries set state = 'waiting', attempts = 0, due_at = now()
           where endpoint_id = ${webhook.id} and state <> 'waiting'
@@ -296,7 +300,11 @@ export class PostgresWebhooks {
   }
 }
 
-/** An event for this endpoint alone. @returns its id. */
+/**
+ * Adds an event for one endpoint.
+ *
+ * @returns its id.
+ */
 async function addEvent(
   transaction: Transaction<Tables>,
   endpointId: string,

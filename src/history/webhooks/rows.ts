@@ -24,9 +24,9 @@ export function webhookOf(row: Selectable<Tables['webhook_endpoints']>): Webhook
   };
 }
 
-/** Id of an event that is found only once; it cannot be guessed. */
+/** A random id for an event that has no natural id. */
 export const newEventId = (): string => `evt_${randomBytes(24).toString('base64url')}`;
-/** The text a URL has to answer with; shown only to that URL. */
+/** The text with which a URL has to answer. Only that URL sees it. */
 export const newChallenge = (): string => randomBytes(24).toString('base64url');
 export const newWebhookId = (): string => `we_${randomBytes(18).toString('base64url')}`;
 export const newSecretName = (): string => `ws_${randomBytes(9).toString('base64url')}`;

@@ -1,7 +1,7 @@
 import { hashOf } from '../../protocol/payment/hash.js';
 import type { SettlementRow } from '../settlement-row.js';
 
-/** The events of a settlement, for sellers. */
+/** The events of settlements, for sellers. */
 export const SETTLEMENT_EVENTS = [
   'settlement.included',
   'settlement.finalized',
@@ -9,24 +9,24 @@ export const SETTLEMENT_EVENTS = [
   'settlement.reorged',
   'settlement.unclaimed',
 ] as const;
-export type SettlementEvent = (typeof SETTLEMENT_EVENTS)[number];
+export type WebhookEventType = (typeof SETTLEMENT_EVENTS)[number];
 
-/** The fields of a row that decide its events. */
+/** The columns that decide the events of a settlement. */
 export type EventState = Pick<
   SettlementRow,
   'state' | 'is_paid' | 'transaction' | 'block_hash' | 'sale' | 'unclaimed_at'
 >;
 
 /**
- * The events between two states of a settlement, in their order. The archive may have missed states
- * in between: a final payment was included before.
+ * The events between two states of a settlement, in order. The archive may have missed states in between, so a final
+ * payment also counts as included.
  *
- * @param before - `undefined` for one that the archive did not know.
+ * @param before - `undefined` for a settlement that is new to the archive.
  */
 export function eventsBetween(
   before: EventState | undefined,
   after: EventState,
-): readonly SettlementEvent[] {
+): readonly WebhookEventType[] {
   const wasPaid = before?.is_paid === true;
   if (after.is_paid) {
     const isSame = wasPaid && isOfSameBlock(before, after);
@@ -60,15 +60,15 @@ function isFailed({ state, is_paid }: EventState): boolean {
   return !is_paid && ['reverted', 'expired', 'foreign', 'withdrawn'].includes(state);
 }
 
-/** A block whose hash is not known is taken for the same as long as the transaction is. */
+/** A block with an unknown hash counts as the same block if the transaction is the same. */
 function isOfSameBlock(before: EventState, after: EventState): boolean {
   if (before.transaction?.toString('hex') !== after.transaction?.toString('hex')) return false;
   if (before.block_hash === null || after.block_hash === null) return true;
   return before.block_hash.equals(after.block_hash);
 }
 
-/** The id of an event: the same in every process, however often it is found. */
-export function eventIdOf(type: SettlementEvent, row: SettlementRow): string {
+/** The id of an event. It is deterministic, so repeated processing finds the same id. */
+export function eventIdOf(type: WebhookEventType, row: SettlementRow): string {
   const { id, epoch, version_ms, version_sequence } = row;
   const name = ['event', type, id.toString('hex'), epoch, version_ms, version_sequence];
   return `evt_${hashOf(name).slice(0, 32)}`;

@@ -3,20 +3,20 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import type { Secret } from '../../platform/config/secret.js';
 
-/** As Standard Webhooks names them. */
+/** Prefix of secrets in Standard Webhooks. */
 const PREFIX = 'whsec_';
 
-/** The secrets of endpoints. None is stored: each is made from its name by the key of the service. */
+/** The secrets of endpoints. They are not stored, but derived from their names and `WEBHOOK_KEY`. */
 @Injectable()
 export class WebhookSecrets {
   readonly #key: Secret<string>;
 
   constructor({ webhooks }: AppConfig) {
-    if (webhooks === undefined) throw new TypeError('no key for webhooks');
+    if (webhooks === undefined) throw new TypeError('WEBHOOK_KEY is not set');
     this.#key = webhooks.key;
   }
 
-  /** As its owner is given it, once. */
+  /** The secret in the form that its owner gets, once. */
   textOf(endpointId: string, name: string): string {
     return `${PREFIX}${this.#bytesOf(endpointId, name).toString('base64')}`;
   }

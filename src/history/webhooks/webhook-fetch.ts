@@ -2,7 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { SafeFetch } from '../../platform/fetch/safe-fetch.js';
 
-/** Read of an answer. */
+/** Maximum bytes read of an answer. */
 const ANSWER_MAX_BYTES = 4096;
 
 /** Posts to endpoints. */

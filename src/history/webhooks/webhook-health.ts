@@ -7,9 +7,9 @@ import type { Tables } from '../postgres/tables.js';
 /** The pending deliveries of all endpoints that are enabled and have answered the challenge. */
 export interface WebhookBacklog {
   readonly waiting: number;
-  /** Since the oldest of it happened. */
+  /** Seconds since the oldest event happened. */
   readonly oldestSeconds: number;
-  /** Since the one that should have been tried first was due. */
+  /** Seconds since the first attempt was due. */
   readonly overdueSeconds: number;
   readonly disabledEndpoints: number;
 }

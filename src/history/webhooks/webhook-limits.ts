@@ -8,8 +8,8 @@ import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 
 /**
- * - `send`: an event of its own is kept and posted: a test, or a challenge for a new or another URL.
- * - `replay`: up to a thousand events that are kept already are posted again.
+ * - `send`: a new event is stored and posted: a test, or a challenge for a URL.
+ * - `replay`: up to a thousand stored events are posted again.
  */
 export type CountedRequest = 'send' | 'replay';
 
@@ -25,7 +25,7 @@ const OF_ENDPOINT: Readonly<Record<CountedRequest, Rate>> = {
   replay: { requests: 10, seconds: MINUTE_SECONDS, burst: 10 },
 };
 
-/** Counts the requests of webhooks. */
+/** Rate limits of requests that change webhooks. */
 @Injectable()
 export class WebhookLimiter extends RateLimiter {
   constructor(@Inject(LEDGER_REDIS) redis: SharedRedis) {
@@ -34,16 +34,16 @@ export class WebhookLimiter extends RateLimiter {
 }
 
 /**
- * Limits requests that make this service post to a URL of the caller's choice: of each endpoint,
- * and of all endpoints of an API key, deleted ones included.
+ * Limits requests that make this service post to a URL of the caller: for each endpoint, and for all endpoints of an
+ * API key, with deleted ones.
  */
 @Injectable()
 export class WebhookLimits {
   constructor(@Inject(WebhookLimiter) private readonly limiter: Pick<RateLimiter, 'take'>) {}
 
   /**
-   * @param endpointId - `undefined` for one that is about to be made.
-   * @returns what refuses the request; `undefined` where it may go on.
+   * @param endpointId - `undefined` for a new endpoint.
+   * @returns the refusal; `undefined` if the request is allowed.
    * @throws RedisUnavailableError
    */
   async refusalOf(

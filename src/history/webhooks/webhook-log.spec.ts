@@ -19,10 +19,10 @@ describe('webhooks in the log', () => {
     const log = webhookLog(logger as unknown as Parameters<typeof webhookLog>[0]);
     log.attempted('refused');
     for (const error of [new ArchiveError('database_unreachable', undefined), new Error('jobs')]) {
-      log.troubled(error);
+      log.failed(error);
     }
     log.recovered();
-    log.troubled(new Error('jobs'));
+    log.failed(new Error('jobs'));
     log.disabled({ id: 'we_one', owner: 'shop' }, 'failing');
     expect(lines.map((one) => one.slice(0, one.indexOf(' ')))).toEqual([
       'error',

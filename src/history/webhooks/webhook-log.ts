@@ -2,7 +2,7 @@ import type { PinoLogger } from 'nestjs-pino';
 import { ArchiveError } from '../archive.js';
 import type { WebhookObserver } from './webhook-observer.js';
 
-/** Deliveries in the log: no line for each, and one for an outage. URLs and answers are not there. */
+/** Deliveries in the log: one line for an outage, no line for each delivery. URLs and answers are never logged. */
 export function webhookLog(logger: PinoLogger): WebhookObserver {
   let isLogged = false;
   return {
@@ -13,12 +13,12 @@ export function webhookLog(logger: PinoLogger): WebhookObserver {
         'a webhook was disabled',
       );
     },
-    troubled: (error) => {
+    failed: (error) => {
       if (isLogged) return;
       isLogged = true;
-      const trouble = error instanceof ArchiveError ? error.condition : undefined;
+      const condition = error instanceof ArchiveError ? error.condition : undefined;
       logger.error(
-        { trouble, err: error },
+        { trouble: condition, err: error },
         'cannot deliver webhooks; they stay queued in the database',
       );
     },

@@ -1,22 +1,22 @@
 import type { DisabledReason, Webhook } from './webhook.js';
 
 /**
- * - `refused`: to be tried again.
- * - `failed`: that was the last time.
+ * - `refused`: will be retried.
+ * - `failed`: was the last attempt.
  */
 type AttemptOutcome = 'delivered' | 'refused' | 'failed' | 'withheld';
 
-/** Told of the deliveries of this process; for the log and for metrics. */
+/** Receives events of the deliveries of this process, for the log and for metrics. */
 export interface WebhookObserver {
   attempted(outcome: AttemptOutcome): void;
   disabled(webhook: Pick<Webhook, 'id' | 'owner'>, reason: DisabledReason): void;
-  /** Jobs, or what they are to work on, could not be had. */
-  troubled(error: unknown): void;
-  /** They can be had again. */
+  /** Jobs or their webhooks could not be read. */
+  failed(error: unknown): void;
+  /** Deliveries can be read from the database again. */
   recovered(): void;
 }
 
-/** It counts. */
+/** The observer that counts. */
 export const WebhookObserver = Symbol('WebhookObserver');
-/** It logs, and tells the one that counts. */
+/** The observer that logs, and passes events on to the one that counts. */
 export const LOGGED_WEBHOOKS = Symbol('LOGGED_WEBHOOKS');

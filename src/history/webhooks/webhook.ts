@@ -3,14 +3,11 @@ import type { DeliveryState } from '../postgres/tables.js';
 import { LANE_EVENTS } from './lane-levels.js';
 import { SETTLEMENT_EVENTS } from './settlement-events.js';
 
-/** Events an endpoint may subscribe to. `webhook.test` and the challenge need no subscription. */
+/** Events that an endpoint may subscribe to. `webhook.test` and the challenge need no subscription. */
 export const EVENT_TYPES = [...SETTLEMENT_EVENTS, ...LANE_EVENTS, 'webhook.disabled'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/**
- * Asks a URL for its consent: nothing else is posted there before it has answered with the text of
- * this event.
- */
+/** Asks a URL for its consent. The URL gets no other event before it has answered with the text of this event. */
 export const CHALLENGE_EVENT = 'webhook.challenge';
 
 /** A subscription of the owner of an API key. */
@@ -20,23 +17,23 @@ export interface Webhook {
   readonly owner: string;
   readonly url: string;
   readonly description: string;
-  /** Lower case. Empty where an operator subscribes to lanes alone. */
+  /** Lower case. Empty if an operator subscribes only to lane events. */
   readonly payees: readonly Address[];
   readonly events: readonly EventType[];
-  /** The newest last. */
+  /** Newest last. */
   readonly secretNames: readonly string[];
   readonly createdAt: Date;
-  /** When its URL, as it is now, answered the challenge. */
+  /** Time at which the present URL answered the challenge. */
   readonly confirmedAt: Date | undefined;
-  /** Since when nothing has reached it. */
+  /** Time since when its deliveries fail. */
   readonly failingSince: Date | undefined;
   readonly disabled: Disabled | undefined;
 }
 
 /**
- * - `owner`: turned off by its owner.
- * - `failing`: nothing reached it for a day.
- * - `gone`: it answered 410.
+ * - `owner`: disabled by its owner.
+ * - `failing`: its deliveries failed for a day.
+ * - `gone`: its URL answered 410.
  */
 export type DisabledReason = 'owner' | 'failing' | 'gone';
 
@@ -51,25 +48,25 @@ export interface Delivery {
   readonly eventId: string;
   readonly type: string;
   readonly body: string;
-  /** `undefined` for what is about an endpoint or a lane. */
+  /** `undefined` for an event about an endpoint or a lane. */
   readonly payTo: Address | undefined;
-  /** That were made before. */
+  /** Attempts made before this one. */
   readonly attempts: number;
 }
 
-/** What an endpoint answered, as far as it was read. */
+/** The answer of an endpoint, as far as it was read. */
 export interface Answered {
   readonly status?: number;
-  /** Why there was no answer, or it was not good. */
+  /** Why the attempt failed. */
   readonly problem?: string;
   readonly answer?: string;
 }
 
-/** Of one API key. */
+/** Most webhooks of one API key. */
 export const WEBHOOKS_MAX = 10;
-/** At once, while one is replaced by another. */
+/** Several secrets allow a rotation without lost events. */
 export const SECRETS_MAX = 4;
-/** In one request. */
+/** Most events that one request can replay. */
 export const REPLAY_MAX = 1000;
 
 export interface WebhookFields {
@@ -79,7 +76,7 @@ export interface WebhookFields {
   readonly events: readonly EventType[];
 }
 
-/** A field that is `undefined` stays as it is. */
+/** A field that is `undefined` stays unchanged. */
 export type WebhookChange = {
   readonly [K in keyof WebhookFields]?: WebhookFields[K] | undefined;
 } & { readonly enabled?: boolean | undefined };
@@ -96,9 +93,9 @@ export type DeliveryReport = Answered & {
   readonly state: DeliveryState;
   readonly attempts: number;
   readonly happenedAt: Date;
-  /** Of the last attempt. */
+  /** Time of the last attempt. */
   readonly triedAt?: Date;
-  /** Of the next attempt. */
+  /** Time of the next attempt. */
   readonly dueAt?: Date;
 };
 
@@ -107,14 +104,14 @@ export interface ReplayFrom {
   readonly after?: string;
   /** Events from this moment on. */
   readonly since?: Date;
-  /** Of the webhook's payees only these. */
+  /** Only events of these payees of the webhook are replayed. */
   readonly payees: ReadonlySet<Address>;
-  /** Whether events of lanes are among them. */
+  /** Whether events of lanes are replayed too. */
   readonly isOperator: boolean;
 }
 
 export interface Replayed {
   readonly events: number;
-  /** The last of them, to go on from; `undefined` where there are no more. */
+  /** The last event; `undefined` if there are no more. */
   readonly next: string | undefined;
 }

@@ -37,7 +37,7 @@ const OF_HISTORY = [
   LaneWatch,
 ];
 
-/** Imported only where they are on: endpoints are made at the api, and told by the history. */
+/** Imported only if webhooks are on. The role api manages them, and the role history delivers. */
 @Module({})
 export class WebhooksModule {
   static forRoot(config: AppConfig): DynamicModule {

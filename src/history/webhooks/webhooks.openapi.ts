@@ -26,8 +26,8 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 const ALL: AnswersByStatus = {
   401: NO_KEY,
   403: problem(
-    'An API key without the scope `history`, without payees, or not for this payee or event.',
-    { error: REASONS.forbidden.meaning, reason: 'forbidden' },
+    'The API key lacks the scope `history`, has no payees, or may not see this payee or event.',
+    { error: REASONS.forbidden.meaning },
   ),
   429: TOO_MANY,
   503: problem('The database does not answer.', {
@@ -37,9 +37,15 @@ const ALL: AnswersByStatus = {
 
 export const Describes = describing({ tag: 'Webhooks', security: KEY_ALWAYS }, ALL);
 
-/** Of a body or a query that is not understood. */
+/** The answer to a malformed body or query. */
 export const INVALID: AnswersByStatus = {
-  400: problem('A field is missing or malformed.', { error: 'url: must begin with https.' }),
+  400: problem('A field is missing or malformed.', {
+    error: 'url must be a URL that begins with https.',
+    code: 'invalid_request',
+    path: 'url',
+    expected: 'a URL that begins with https',
+    got: 'text of 22 characters',
+  }),
 };
 export const UNKNOWN: AnswersByStatus = {
   404: problem('This API key has no webhook, delivery or secret with this id.', {
@@ -47,7 +53,7 @@ export const UNKNOWN: AnswersByStatus = {
   }),
 };
 export const CONFLICT: AnswersByStatus = {
-  409: problem('The limit is reached, the last secret would go, or the webhook is disabled.', {
+  409: problem('The maximum is reached, the secret is the last one, or the webhook is disabled.', {
     error: 'A webhook needs a secret: its last one cannot be removed.',
   }),
 };

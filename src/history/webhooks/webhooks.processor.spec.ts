@@ -35,7 +35,7 @@ describe('jobs of webhooks whose Redis does not answer', () => {
     const observer = {
       attempted: () => undefined,
       disabled: () => undefined,
-      troubled: () => void logged.push('troubled'),
+      failed: () => void logged.push('failed'),
       recovered: () => void logged.push('recovered'),
     };
     const tables = {
@@ -91,7 +91,7 @@ describe('jobs of webhooks whose Redis does not answer', () => {
     await start(NOWHERE);
     await delay(300);
     await jobs.sweep();
-    expect(logged).toContain('troubled');
+    expect(logged).toContain('failed');
     expect(logged).not.toContain('recovered');
     await jobs.stop();
     await world.stop();

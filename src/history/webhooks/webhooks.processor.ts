@@ -11,20 +11,20 @@ import { DELIVERY_STORE, type DeliveryStore } from './delivery-store.js';
 import { LOGGED_WEBHOOKS, type WebhookObserver } from './webhook-observer.js';
 
 const QUEUE = 'webhooks';
-/** For `BullModule` and `@Processor`. */
+/** Names for `BullModule` and `@Processor`. */
 export const WEBHOOKS_QUEUE = { name: QUEUE, configKey: DEPLOYMENT_TAG };
-/** How often what is due is looked for in the database. */
+/** Time between two searches for due deliveries in the database. */
 const SWEEP_MS = 1000;
 const ENDPOINTS_MOST = 500;
-/** How often what is too old is dropped. */
+/** Time between two deletions of expired events. */
 const UPKEEP_MS = 3_600_000;
-/** Endpoints that one process tells at once. */
+/** Endpoints that one process works on at once. */
 const AT_ONCE = 32;
-/** An attempt that is under way ends in its time. */
+/** Longer than one attempt, so that a running attempt can end. */
 const STOP_MS = 12_000;
-/** A Redis that has not taken jobs by then gets no others until it has. */
+/** Limit for adding jobs. After it, no more jobs are added until Redis answers. */
 const TAKEN_MS = 1000;
-/** Later attempts are found by the sweep: a queue need not remember them for days. */
+/** Maximum delay of a job. Later attempts are found by the sweep. */
 const DELAY_MAX_MS = 3_600_000;
 
 interface WebhookJob {
@@ -32,8 +32,8 @@ interface WebhookJob {
 }
 
 /**
- * Brings processes to the endpoints for which something is due. A job says where to look and nothing else;
- * one that is lost, with its Redis too, is made again from the database within a second.
+ * Starts deliveries for endpoints with due events. A job only names an endpoint. A lost job, also by the loss of its
+ * Redis, is replaced from the database within a second.
  */
 @Processor(WEBHOOKS_QUEUE, {
   autorun: false,
@@ -48,7 +48,7 @@ export class WebhooksProcessor
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
-  /** Jobs that Redis has not taken yet. */
+  /** The present attempt to add jobs to Redis. */
   #adding: Promise<void> | undefined;
   readonly #rounds = new Set<Promise<void>>();
   #isFailing = false;
@@ -62,7 +62,7 @@ export class WebhooksProcessor
     @Inject(HistoryTables) private readonly tables: Pick<HistoryTables, 'whenThere'>,
   ) {
     super();
-    // BullMQ prints an event without a listener itself, past the log and its filters.
+    // BullMQ prints an `error` event without a listener itself, past the log and its filters.
     queue.on('error', (error) => {
       this.onError(error);
     });
@@ -78,11 +78,11 @@ export class WebhooksProcessor
 
   @OnWorkerEvent('error')
   onError(error: Error): void {
-    // Connections that are ended at a stop say so as an error.
+    // A stop closes connections, which BullMQ reports as errors.
     if (this.#stopping === undefined) this.#fail(error);
   }
 
-  /** Does nothing where it was stopped before. */
+  /** Does nothing after a stop. */
   #start(reader: QueueReader<WebhookJob>): void {
     if (this.#stopping !== undefined) return;
     reader.run().catch((error: unknown) => {
@@ -95,13 +95,13 @@ export class WebhooksProcessor
     }, SWEEP_MS);
   }
 
-  /** Attempts take seconds, beside what else there is to end. */
+  /** Running attempts take seconds, so they are stopped early, in parallel with other parts. */
   @AtShutdown('waits', 'webhooks')
   beginToStop(): void {
     void this.stop();
   }
 
-  /** Ends what is under way; another process goes on. Never fails, and does not wait for a Redis that is away. */
+  /** Ends running rounds; another process continues. Never fails, and does not wait for an unreachable Redis. */
   @AtShutdown('webhooks', 'webhooks')
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -117,8 +117,8 @@ export class WebhooksProcessor
   }
 
   /**
-   * Makes a job for each endpoint that something is due for and that has none. Never fails, and waits a second for the
-   * Redis of the queue, no longer.
+   * Adds a job for each endpoint with due events and without a job. Never fails, and waits at most a second for the
+   * Redis of the queue.
    */
   async sweep(): Promise<void> {
     try {
@@ -126,14 +126,14 @@ export class WebhooksProcessor
       const areTaken = ids.length === 0 || (await this.#bring(ids));
       if (areTaken) this.#recover();
       if (performance.now() - this.#upkeepAt < UPKEEP_MS) return;
-      // Some of them at a time, until none is left.
+      // Deletes in batches, until nothing is left.
       if (!(await this.store.forget())) this.#upkeepAt = performance.now();
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** @returns whether Redis has taken them. */
+  /** @returns whether Redis has taken the jobs. */
   async #bring(ids: readonly string[]): Promise<boolean> {
     if (this.#adding !== undefined) return false;
     const adding = this.queue.addBulk(ids.map((endpointId) => jobOf(endpointId, endpointId)));
@@ -143,7 +143,7 @@ export class WebhooksProcessor
     this.#adding = adding.then(clear, clear);
     try {
       const { inTime } = await withTimeout(TAKEN_MS, adding);
-      if (!inTime) this.#fail(new Error(`no answer in ${TAKEN_MS} ms`));
+      if (!inTime) this.#fail(new Error(`Redis did not answer in ${TAKEN_MS} ms`));
       return inTime;
     } catch (error) {
       this.#fail(error);
@@ -151,7 +151,7 @@ export class WebhooksProcessor
     }
   }
 
-  /** A round is waited for at a stop. */
+  /** A stop waits for the running round. */
   process(job: Job<WebhookJob>): Promise<void> {
     const round = this.#work(job).finally(() => this.#rounds.delete(round));
     this.#rounds.add(round);
@@ -160,31 +160,31 @@ export class WebhooksProcessor
 
   async #work({ data }: Job<WebhookJob>): Promise<void> {
     const { endpointId } = data;
-    // Nothing that we wrote: it leaves the queue.
+    // A job that this service did not write: it is dropped.
     if (typeof endpointId !== 'string') return;
-    // A paused worker may take one more job. The sweep of another process makes it again.
+    // A paused worker may take one more job. The sweep of another process adds it again.
     if (this.#stopping !== undefined) return;
     try {
       const inMs = await this.deliverer.round(endpointId);
       if (inMs === undefined || inMs > DELAY_MAX_MS) return;
       const delay = Math.ceil(inMs);
       const at = Math.round((Date.now() + delay) / SWEEP_MS);
-      // Its own name: the job that is ending still has the other one.
+      // A new job id, because the running job still holds its own.
       const options = { ...optionsOf(`${endpointId}.${at}`), delay };
       const adding = this.queue.add(QUEUE, { endpointId }, options);
       await withTimeout(TAKEN_MS, adding);
     } catch (error) {
-      // The sweep finds what was not done.
+      // The sweep finds what was not delivered.
       this.#fail(error);
     }
   }
 
   #fail(error: unknown): void {
     this.#isFailing = true;
-    this.observer.troubled(error);
+    this.observer.failed(error);
   }
 
-  /** Where nothing is due, nothing was asked of Redis: then the connection tells. */
+  /** If nothing is due, no command was sent to Redis, so the state of the connection decides. */
   #recover(): void {
     if (!this.#isFailing || this.#reader?.isConnected !== true) return;
     this.#isFailing = false;
@@ -192,7 +192,7 @@ export class WebhooksProcessor
   }
 }
 
-/** A job of a name that is there already is not added. */
+/** BullMQ ignores a job with an existing id. */
 const optionsOf = (jobId: string) => ({ jobId, removeOnComplete: true, removeOnFail: true });
 
 const jobOf = (endpointId: string, jobId: string) => ({

@@ -28,7 +28,7 @@ export class ApiConversationController {
   ) {}
 
   @Get('conversation')
-  @Describes('hubConversation', 'Conversations of an owner, or the texts of one.', {
+  @Describes('hubConversation', 'Conversations of an owner, or the texts of one conversation.', {
     query: ConversationDto,
     answer: TEXTS,
   })
@@ -44,11 +44,11 @@ export class ApiConversationController {
     await this.#answer(request, response, body);
   }
 
-  /** Without a name the conversations of an owner, `null` without any; with one its texts. */
+  /** Without a name the conversations of an owner, or `null` without any; with a name its texts. */
   async #answer(request: Request, response: Response, body: Buffer): Promise<void> {
     const fields = readFormFields(body, request.query);
     const { name, ...page } = readDto(ConversationDto, fields);
-    // A caller that may read a file whose name it knows does not get the list of names.
+    // A caller that may read a known file does not get the list of names.
     const caller = await this.access.callerOf(request, name === '' ? 'list' : 'read');
     caller.assertBody(body);
     const owner = caller.ownerOfRead(textOf(fields, 'owner'));

@@ -28,9 +28,9 @@ export class ApiDownloadController {
     private readonly access: HubAccess,
   ) {}
 
-  /** HEAD, too. */
+  /** Also HEAD. */
   @Get('download')
-  @Describes('hubDownload', 'Serves what was stored. Knows ranges and ETags.', {
+  @Describes('hubDownload', 'Serves a stored file. Supports ranges and ETags.', {
     query: DownloadDto,
     answer: DOWNLOADED,
     more: { ...IN_PARTS, 402: PRICED, ...UNSERVED },
@@ -40,16 +40,20 @@ export class ApiDownloadController {
     return this.#answer(request, response, Buffer.alloc(0));
   }
 
-  /** The same for clients, and catalogues, that go by the path. */
+  /** The same by path, for clients and catalogues that ignore queries. */
   @Get('download/:owner/:name')
   @ApiParam(OWNER_IN_PATH)
   @ApiParam(NAME_IN_PATH)
-  @Describes('hubDownloadByPath', 'The same, by its path; offers of files for sale name it.', {
-    query: BytesDto,
-    hasNoOwner: true,
-    answer: DOWNLOADED,
-    more: { ...IN_PARTS, 402: PRICED, ...UNSERVED },
-  })
+  @Describes(
+    'hubDownloadByPath',
+    'Serves a stored file by its path. Offers of files for sale name this path.',
+    {
+      query: BytesDto,
+      hasNoOwner: true,
+      answer: DOWNLOADED,
+      more: { ...IN_PARTS, 402: PRICED, ...UNSERVED },
+    },
+  )
   @TakesPayments()
   downloadByPath(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.#answer(request, response, Buffer.alloc(0));
@@ -57,11 +61,11 @@ export class ApiDownloadController {
 
   @Post('download')
   @HttpCode(200)
-  @Describes('hubDownloadByForm', 'Serves what was stored.', {
+  @Describes('hubDownloadByForm', 'Serves a stored file.', {
     isForm: true,
     answer: DOWNLOADED,
     more: {
-      402: jsonAnswer('It has a price; it is bought by GET.', 'HubPaymentRequired'),
+      402: jsonAnswer('The file has a price. Buy it with GET.', 'HubPaymentRequired'),
       ...UNSERVED,
     },
   })
@@ -90,14 +94,14 @@ export class ApiDownloadController {
 }
 
 /**
- * Whether a download is to be *displayed*, as `{"File","Start","Size"}`, and not sent as bytes:
+ * Whether a download is *displayed* as `{"File","Start","Size"}` instead of sent as bytes:
  *
- * - `display=json` asks for it in words;
+ * - `display=json` requests it;
  * - so does a GET whose `Accept` names `application/json` and nothing that bytes would satisfy
  *   (stock clients send `Accept: application/json` with POST, or beside `text/plain` and `*` +
  *   `/*`, and want bytes);
- * - a browser that is led to the address (`Accept` begins with `text/html`) shows it to a person;
- *   what strangers have stored is not run there. `download=1` gives the bytes all the same.
+ * - a browser that opens the URL (`Accept` begins with `text/html`) shows it to a person, so that files of strangers
+ *   are not executed. `download=1` sends the bytes anyway.
  */
 export function isDisplayed(request: {
   readonly method: string;
@@ -113,7 +117,7 @@ export function isDisplayed(request: {
   return types.includes('application/json') && !takesBytes;
 }
 
-/** Media types in lower case without parameters; those with weight 0 are refused, not accepted. */
+/** Media types in lower case without parameters; types with weight 0 are refused. */
 function acceptedTypes(accept: string): string[] {
   return accept
     .toLowerCase()

@@ -14,12 +14,13 @@ import { mediaTypeIn } from '../media-type.js';
 import { bodyPieces, drain } from '../wire/body-reader.js';
 import { readFormFields } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
+import { type HubLinksTakenBack, HubReceived } from './hub.response.js';
 import { Access, HubApi, Owner, readDto, RequestFields } from './hub-request.js';
 import { LinkDto, LinksDto } from './hub-requests.dto.js';
 
 const BYTES: JsonObject = { type: 'string', contentMediaType: 'application/octet-stream' };
 
-/** Files that others store for an owner, by its link. Not part of the original. */
+/** Files that others store for an owner through its link. Not part of the original. */
 @HubApi()
 export class ApiIncomingController {
   constructor(
@@ -28,7 +29,7 @@ export class ApiIncomingController {
     private readonly links: UploadLinks,
   ) {}
 
-  /** The body is the file. No API key is asked for: the owner vouches for who stores. */
+  /** The body is the file. No API key is required, because the owner allows the upload. */
   @Put('incoming')
   @ApiConsumes('application/octet-stream')
   @ApiBody({
@@ -39,21 +40,23 @@ export class ApiIncomingController {
     security: BY_LINK,
     query: LinkDto,
     hasNoOwner: true,
-    answer: jsonAnswer('It is stored.', 'HubReceived', {
+    answer: jsonAnswer('The file is stored.', HubReceived, {
       ...DESCRIPTOR,
       Owner: '0x6370ef2f4db3611d657b90667de398a2cc2a370c',
       Name: 'report.pdf',
       Sha256: '9f'.repeat(32),
     }),
     more: {
-      409: refusal('Another upload by the link is under way.', 'an upload is under way', [
-        'Retry-After',
-      ]),
+      409: refusal(
+        'Another upload with the same link is in progress.',
+        'an upload with this link is in progress',
+        ['Retry-After'],
+      ),
       ...OVER,
       415: refusal('The link is for another content type.', 'the link is for application/pdf'),
     },
   })
-  async take(@Req() request: Request): Promise<object> {
+  async take(@Req() request: Request): Promise<HubReceived> {
     const asked = readDto(LinkDto, readFormFields(Buffer.alloc(0), request.query));
     const link = await this.links.open(asked.link);
     const maxBytes = Math.min(link.maxBytes, this.config.hub.maxMultipartBytes);
@@ -62,32 +65,36 @@ export class ApiIncomingController {
       const type = typeOf(link, request);
       const stored = await this.links.receive(link, type, bodyPieces(request, maxBytes));
       const { owner, id, sha256 } = stored;
-      return { ...descriptorOf(stored), Owner: owner, Name: id, Sha256: sha256 };
+      const { File, Start, Size } = descriptorOf(stored);
+      return { File, Start, Size, Owner: owner, Name: id, Sha256: sha256 };
     } catch (error) {
       await drain(request, maxBytes, error);
       throw error;
     }
   }
 
-  /** Signed in the strict form. */
+  /** Requires a strict signature. */
   @Delete('incoming')
   @Describes(
     'hubTakeUploadLinkBack',
-    'Takes upload links back. Signed by their owner in the strict form.',
+    'Revokes upload links. Signed by their owner in the strict form.',
     { query: LinksDto, answer: LINKS_TAKEN_BACK },
   )
   @RequireScope('hub')
   @Access('strict')
-  async takeBack(@Owner() owner: string, @RequestFields() asked: LinksDto): Promise<object> {
+  async takeBack(
+    @Owner() owner: string,
+    @RequestFields() asked: LinksDto,
+  ): Promise<HubLinksTakenBack> {
     await this.limits.takeNote(owner);
     return revokeLinks(this.links, owner, asked);
   }
 }
 
 /**
- * What the file is kept as: the type that the link names, which a client that names none is taken to send.
+ * The media type to store: the link's type. A client without a type is assumed to send that one.
  *
- * @throws HubRefusal when it names another.
+ * @throws HubRefusal when the client names another type.
  */
 function typeOf({ contentType }: UploadLink, request: Request): string | undefined {
   const given = request.headers['content-type'];

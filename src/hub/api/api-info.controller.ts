@@ -5,6 +5,7 @@ import { RequireScope } from '../../platform/http/access.js';
 import { jsonAnswer } from '../../platform/http/openapi.js';
 import { Describes } from '../hub.openapi.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
+import { HubInfo } from './hub.response.js';
 
 /** The original's self-description; load balancers ask for it. */
 @Controller(['api', 'v1'])
@@ -14,9 +15,9 @@ export class ApiInfoController {
   constructor(private readonly config: AppConfig) {}
 
   @Get('info')
-  @Describes('hubInfo', 'What this is.', {
+  @Describes('hubInfo', 'Facts about this hub.', {
     hasNoOwner: true,
-    answer: jsonAnswer('The fields of the original.', 'HubInfo'),
+    answer: jsonAnswer('The facts, with the fields of the original hub.', HubInfo),
   })
   info(): object {
     return {
@@ -25,7 +26,7 @@ export class ApiInfoController {
       Name: this.config.hub.address,
       PublicKey: null,
       ExposeURL: '',
-      // Texts: the Go client reads nothing else.
+      // Texts, because the Go client reads only texts.
       Hardware: { CPU: String(cpus().length), Memory: String(totalmem()) },
       OnChain: false,
       Revenue: null,

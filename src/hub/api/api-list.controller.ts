@@ -1,7 +1,7 @@
-import { applyDecorators, Get, HttpCode, Post, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { applyDecorators, Get, HttpCode, Post } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
+import { Answer, type AnswerHeaders } from '../../platform/http/answer.js';
 import { count, jsonAnswer } from '../../platform/http/openapi.js';
 import { Describes } from '../hub.openapi.js';
 import { HubListing } from '../index/hub-listing.js';
@@ -20,20 +20,24 @@ import {
 import { type StatRow, statRows } from './statistics.js';
 
 type Rows = Promise<readonly Row[]>;
+type RowsWithUsage = Promise<Answer<readonly Row[]>>;
 
-const ROWS = jsonAnswer('Rows with the fields of the original.', 'HubRows', []);
-/** Of a list that names its owner. */
+const ROWS = jsonAnswer('Rows with the fields of the original hub.', 'HubRows', []);
+/** For a list with an owner. */
 const NEEDLES = {
   ...ROWS,
   headers: {
-    'Hub-Used-Bytes': { description: 'What the quota of the owner counts.', schema: count },
+    'Hub-Used-Bytes': {
+      description: 'Bytes that count against the quota of the owner.',
+      schema: count,
+    },
     'Hub-Quota-Bytes': {
-      description: 'Bytes that an owner may store in all; absent where there is no limit.',
+      description: 'The quota of an owner in bytes; absent without a quota.',
       schema: { type: 'integer', minimum: 1 },
     },
   },
 };
-const DAYS = jsonAnswer('Days of a public hub, with the fields of the original.', 'HubRows', [
+const DAYS = jsonAnswer('Days of a public hub, with the fields of the original hub.', 'HubRows', [
   {
     Day: '2026-11-26T00:00:00Z',
     DailyAccounts: 1,
@@ -47,7 +51,7 @@ const DAYS = jsonAnswer('Days of a public hub, with the fields of the original.'
   },
 ]);
 
-/** A list has two paths, whose last part the ids of its operations begin with. */
+/** A list has two paths; the last part of each begins the ids of its operations. */
 const paths = (what: string): string[] => [`list${what}`, `get${what}`];
 
 const Lists = (what: string, summary: string, answer = ROWS): MethodDecorator =>
@@ -64,7 +68,7 @@ const ListsByForm = (what: string, summary: string, answer = ROWS): MethodDecora
     Describes('{route}Post', summary, { isForm: true, answer }),
   );
 
-/** The lists that the original's web pages and its Go client ask for, newest first. */
+/** The lists for the original's web pages and its Go client, newest first. */
 @HubApi()
 @RequireScope('hub')
 export class ApiListController {
@@ -98,22 +102,14 @@ export class ApiListController {
     return this.#rows(listConversations, owner, asked);
   }
 
-  @Lists('Needle', 'What an owner has stored, newest first.', NEEDLES)
-  needles(
-    @Owner() owner: string,
-    @RequestFields() asked: ListDto,
-    @Res({ passthrough: true }) response: Response,
-  ): Rows {
-    return this.#needles(owner, asked, response);
+  @Lists('Needle', 'Files and texts of an owner, newest first.', NEEDLES)
+  needles(@Owner() owner: string, @RequestFields() asked: ListDto): RowsWithUsage {
+    return this.#needles(owner, asked);
   }
 
-  @ListsByForm('Needle', 'What an owner has stored, newest first.', NEEDLES)
-  needlesByForm(
-    @Owner() owner: string,
-    @RequestFields() asked: ListDto,
-    @Res({ passthrough: true }) response: Response,
-  ): Rows {
-    return this.#needles(owner, asked, response);
+  @ListsByForm('Needle', 'Files and texts of an owner, newest first.', NEEDLES)
+  needlesByForm(@Owner() owner: string, @RequestFields() asked: ListDto): RowsWithUsage {
+    return this.#needles(owner, asked);
   }
 
   @Lists('Volume', 'Volumes of an owner, newest first.')
@@ -126,7 +122,7 @@ export class ApiListController {
     return this.#rows(listVolumes, owner, asked);
   }
 
-  /** Counts of the last days. A private hub says nothing of all its owners together. */
+  /** Counts of the last days. A private hub shows no sums of all its owners. */
   @Get('stat')
   @Access('anyone')
   @Describes('hubStat', 'Counts of the last days, newest first.', {
@@ -155,14 +151,18 @@ export class ApiListController {
     return list(this.listing, { owner, bucket, name, conversation, page });
   }
 
-  /** With what the quota counts: the same question would else want a second signature. */
-  async #needles(owner: string, asked: ListDto, response: Response): Rows {
+  /** With the usage for the quota, so that no second signed request is needed. */
+  async #needles(owner: string, asked: ListDto): RowsWithUsage {
     const rows = await this.#rows(listNeedles, owner, asked);
-    if (owner === '') return rows;
+    return new Answer(rows, owner === '' ? {} : await this.#usageOf(owner));
+  }
+
+  async #usageOf(owner: string): Promise<AnswerHeaders> {
     const { bytes } = await this.listing.usageOf(owner);
     const { quotaBytes } = this.config.hub;
-    response.setHeader('Hub-Used-Bytes', bytes);
-    if (quotaBytes !== undefined) response.setHeader('Hub-Quota-Bytes', quotaBytes);
-    return rows;
+    return {
+      'Hub-Used-Bytes': bytes,
+      ...(quotaBytes !== undefined && { 'Hub-Quota-Bytes': quotaBytes }),
+    };
   }
 }

@@ -3,6 +3,7 @@ import { RequireScope } from '../../platform/http/access.js';
 import { jsonAnswer } from '../../platform/http/openapi.js';
 import { Describes, NOT_FOUND } from '../hub.openapi.js';
 import { HubService } from '../hub.service.js';
+import { HubRemoved } from './hub.response.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
 import { RemovalDto } from './hub-requests.dto.js';
 
@@ -12,18 +13,18 @@ import { RemovalDto } from './hub-requests.dto.js';
 export class ApiObjectController {
   constructor(private readonly hub: HubService) {}
 
-  /** Gives a name up: `?owner=&name=`. */
+  /** Removes a name: `?owner=&name=`. */
   @Delete('object')
   @Access('remove')
-  @Describes('hubRemove', 'Gives a name up, in private hubs. Signed by its owner.', {
+  @Describes('hubRemove', 'Removes a file from a private hub. Signed by its owner.', {
     query: RemovalDto,
-    answer: jsonAnswer('It is no longer found.', 'HubRemoved', {
+    answer: jsonAnswer('The file is removed.', HubRemoved, {
       Owner: 'alice',
       Name: 'greeting',
     }),
     more: NOT_FOUND,
   })
-  async remove(@Owner() owner: string, @RequestFields() { name }: RemovalDto): Promise<object> {
+  async remove(@Owner() owner: string, @RequestFields() { name }: RemovalDto): Promise<HubRemoved> {
     await this.hub.remove({ owner, id: name });
     return { Owner: owner, Name: name };
   }

@@ -7,12 +7,13 @@ import { priceView, readPrice } from '../sales/price.js';
 import { PricingService } from '../sales/pricing.service.js';
 import type { ObjectName } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
+import { HubPrice } from './hub.response.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
 import { PricedFileDto } from './hub-requests.dto.js';
 
-const PRICE = jsonAnswer('What it costs.', 'HubPrice');
+const PRICE = jsonAnswer('The price of the file.', HubPrice);
 
-/** A hub that sells nothing says so before it asks who asks. */
+/** A hub without sales answers so before it authenticates. */
 @Injectable()
 class SellingGuard implements CanActivate {
   constructor(private readonly pricing: PricingService) {}
@@ -23,7 +24,7 @@ class SellingGuard implements CanActivate {
   }
 }
 
-/** What files cost. Owners say it by their strict signature, in whatever hub; anybody may ask. */
+/** Prices of files. Owners set them with a strict signature, in any hub; reading is public. */
 @HubApi(SellingGuard)
 @RequireScope('hub')
 export class ApiPriceController {
@@ -32,13 +33,13 @@ export class ApiPriceController {
   @Put('price')
   @Access('strict')
   @ApiBody({ schema: schemaRef('HubPriceWanted') })
-  @Describes('hubSetPrice', 'Puts a price on a file. Signed by its owner.', {
+  @Describes('hubSetPrice', 'Sets the price of a file. Signed by its owner.', {
     hasNoOwner: true,
     answer: PRICE,
     more: {
       ...NOT_FOUND,
       409: refusal(
-        'The file was written again meanwhile; it has no price by this.',
+        'The file was written again meanwhile, so the price was not set.',
         'the file was written again meanwhile',
         ['Retry-After'],
       ),
@@ -48,7 +49,7 @@ export class ApiPriceController {
   async set(
     @Owner() owner: string,
     @RequestFields() { file, fields }: PricedFileDto,
-  ): Promise<object> {
+  ): Promise<HubPrice> {
     const name = { owner, id: file };
     const amount = fields.get('amount');
     if (amount === 0 || amount === '0') return this.#clear(name);
@@ -59,27 +60,27 @@ export class ApiPriceController {
 
   @Delete('price')
   @Access('strict')
-  @Describes('hubRemovePrice', 'Takes a price away. Signed by its owner.', {
+  @Describes('hubRemovePrice', 'Removes the price of a file. Signed by its owner.', {
     query: PricedFileDto,
     answer: PRICE,
     more: NOT_FOUND,
   })
-  remove(@Owner() owner: string, @RequestFields() { file }: PricedFileDto): Promise<object> {
+  remove(@Owner() owner: string, @RequestFields() { file }: PricedFileDto): Promise<HubPrice> {
     return this.#clear({ owner, id: file });
   }
 
   @Get('price')
   @Access('anyone')
-  @Describes('hubPrice', 'What a file costs.', {
+  @Describes('hubPrice', 'The price of a file.', {
     query: PricedFileDto,
     answer: PRICE,
     more: NOT_FOUND,
   })
-  async of(@Owner() owner: string, @RequestFields() { file }: PricedFileDto): Promise<object> {
+  async of(@Owner() owner: string, @RequestFields() { file }: PricedFileDto): Promise<HubPrice> {
     return priceView(await this.pricing.of({ owner, id: file }));
   }
 
-  async #clear(name: ObjectName): Promise<object> {
+  async #clear(name: ObjectName): Promise<HubPrice> {
     await this.pricing.clear(name);
     return { owner: name.owner, file: name.id, amount: '0' };
   }

@@ -6,14 +6,15 @@ import { Describes, NOT_FOUND } from '../hub.openapi.js';
 import { HubService } from '../hub.service.js';
 import { HubListing } from '../index/hub-listing.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
+import { HubRetention } from './hub.response.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
 import { RetentionDto } from './hub-requests.dto.js';
 
 /** Ten years. */
 const DAYS_MAX = 3650;
-const RETENTION = jsonAnswer('What holds.', 'HubRetention');
+const RETENTION = jsonAnswer('What holds.', HubRetention);
 
-/** For how long an owner's files can be found. Signed in the strict form, in whatever hub. */
+/** How long an owner's files can be found. Requires a strict signature, in any hub. */
 @HubApi()
 @RequireScope('hub')
 export class ApiRetentionController {
@@ -25,12 +26,12 @@ export class ApiRetentionController {
   @Put('retention')
   @Access('strict')
   @ApiBody({ type: RetentionDto })
-  @Describes('hubSetRetention', 'Says how old files may get. Signed by their owner.', {
+  @Describes('hubSetRetention', 'Sets the retention of an owner in days. Signed by the owner.', {
     hasNoOwner: true,
     answer: RETENTION,
     more: NOT_FOUND,
   })
-  async set(@Owner() owner: string, @RequestFields() asked: RetentionDto): Promise<object> {
+  async set(@Owner() owner: string, @RequestFields() asked: RetentionDto): Promise<HubRetention> {
     const days = this.#daysOf(asked.days);
     await this.#assertKnown(owner);
     if ((await this.listing.retentionOf(owner)) !== days) await this.hub.setRetention(owner, days);
@@ -39,8 +40,10 @@ export class ApiRetentionController {
 
   @Get('retention')
   @Access('strict')
-  @Describes('hubRetention', 'How old files may get. Signed by their owner.', { answer: RETENTION })
-  async of(@Owner() owner: string): Promise<object> {
+  @Describes('hubRetention', 'The retention of an owner in days. Signed by the owner.', {
+    answer: RETENTION,
+  })
+  async of(@Owner() owner: string): Promise<HubRetention> {
     return { Owner: owner, Days: await this.listing.retentionOf(owner) };
   }
 
@@ -52,7 +55,7 @@ export class ApiRetentionController {
     throw HubRefusal.malformed(`days must be a number from 1 to ${DAYS_MAX}, or 0 for ever`);
   }
 
-  /** The size of a note is bounded by the stored bytes. */
+  /** The stored bytes of the owner limit the number of notes. */
   async #assertKnown(owner: string): Promise<void> {
     const { bytes } = await this.listing.usageOf(owner);
     if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');

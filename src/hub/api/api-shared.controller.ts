@@ -20,10 +20,11 @@ import { isOfContent } from '../links/signed-link.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendPayload } from '../wire/payload-response.js';
+import type { HubLinksTakenBack } from './hub.response.js';
 import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
 import { LinkDto, LinksDto } from './hub-requests.dto.js';
 
-/** Files that their owners have shared by a link. Not part of the original. */
+/** Files that their owners share through a link. Not part of the original. */
 @HubApi()
 export class ApiSharedController {
   constructor(
@@ -32,10 +33,10 @@ export class ApiSharedController {
     private readonly links: ShareLinks,
   ) {}
 
-  /** HEAD, too, which uses nothing up. No API key is asked for: the owner vouches for who reads. */
+  /** Also HEAD, which uses nothing up. No API key is required, because the owner allows the read. */
   @Get('shared')
   @Access('anyone')
-  @Describes('hubShared', 'Serves what a share link opens. Knows ranges and ETags.', {
+  @Describes('hubShared', 'Serves the file of a share link. Supports ranges and ETags.', {
     security: BY_LINK,
     query: LinkDto,
     hasNoOwner: true,
@@ -52,7 +53,9 @@ export class ApiSharedController {
     const named = await this.hub.find(link.owner, link.name);
     const { object } = named;
     if (!isOfContent(link, object.sha256))
-      throw HubRefusal.gone('the file is not the one that was shared');
+      throw HubRefusal.gone(
+        'the file was changed after it was shared; ask the owner for a new link',
+      );
     this.hub.assertServed(named, object);
     this.limits.takeStream(request, response);
     const read = (from: number, length: number): AsyncGenerator<Uint8Array> =>
@@ -64,16 +67,19 @@ export class ApiSharedController {
   @Delete('shared')
   @RequireScope('hub')
   @Access('remove')
-  @Describes('hubTakeLinkBack', 'Takes links back. Signed by their owner.', {
+  @Describes('hubTakeLinkBack', 'Revokes share links. Signed by their owner.', {
     query: LinksDto,
     answer: LINKS_TAKEN_BACK,
   })
-  async takeBack(@Owner() owner: string, @RequestFields() asked: LinksDto): Promise<object> {
+  async takeBack(
+    @Owner() owner: string,
+    @RequestFields() asked: LinksDto,
+  ): Promise<HubLinksTakenBack> {
     await this.limits.takeNote(owner);
     return revokeLinks(this.links, owner, asked);
   }
 
-  /** A link for one answer is used up when its first bytes were read and found whole, before they are sent. */
+  /** A link for one answer is used up when its first bytes were read and verified, before they are sent. */
   async *#bytes(
     link: ShareLink,
     object: StoredObject,

@@ -16,13 +16,14 @@ import { bodyPieces, drain, readBody } from '../wire/body-reader.js';
 import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { type FilePart, readMultipart } from '../wire/multipart.js';
+import type { HubDescriptor } from './hub.response.js';
 import { HubApi, readDto } from './hub-request.js';
 import { MessageDto } from './hub-requests.dto.js';
 
-/** Bytes of a form beside its file. */
+/** Bytes of a form besides its file. */
 const FORM_OVERHEAD_BYTES = 262_144;
 
-/** What a form has; it is read piece by piece. */
+/** Fields of the form, which is read piece by piece. */
 const FILE_FORM = object(
   {
     owner: { ...text, minLength: 1, maxLength: NAME_MAX_BYTES.owner },
@@ -41,7 +42,7 @@ export class ApiUploadController {
     private readonly limits: HubLimits,
   ) {}
 
-  /** A text message, in JSON under whatever content type. */
+  /** A text message, as JSON with any content type. */
   @Post('upload')
   @HttpCode(200)
   @ApiBody({
@@ -53,7 +54,7 @@ export class ApiUploadController {
   async upload(
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
+  ): Promise<HubDescriptor> {
     const caller = await this.access.callerOf(request, 'write');
     const body = await readBody(request, this.config.hub.maxJsonBytes);
     caller.assertBody(body);
@@ -66,7 +67,7 @@ export class ApiUploadController {
     return descriptorOf(await this.hub.store(object, Buffer.from(message, 'utf8')));
   }
 
-  /** A file, in a form. Its name is its id. */
+  /** A file in a form. Its name is its id. */
   @Post('uploadData')
   @HttpCode(200)
   @ApiConsumes('multipart/form-data')
@@ -75,7 +76,7 @@ export class ApiUploadController {
   async uploadData(
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
+  ): Promise<HubDescriptor> {
     const caller = await this.access.callerOf(request, 'write');
     const bodyMax = this.config.hub.maxMultipartBytes + FORM_OVERHEAD_BYTES;
     const body = caller.bodyChecked(bodyPieces(request, bodyMax));
@@ -115,8 +116,8 @@ export class ApiUploadController {
 }
 
 /**
- * The bucket a message names itself: the text `name` of a message that is a JSON object. Agents
- * write their own name there.
+ * The bucket that a message names itself: the text `name` of a message that is a JSON object. Agents write their own
+ * name there.
  *
  * @returns an empty text without a valid name of a bucket.
  */
@@ -131,10 +132,9 @@ function ownBucketOf(message: string): string {
 }
 
 /**
- * What the client says the bytes are, by a field of its own: the type of a form's part is whatever its library
- * puts there.
+ * The media type from a separate field, because the client's library sets the type of a form's part.
  *
- * @throws HubRefusal when it is no media type.
+ * @throws HubRefusal when it is not a media type.
  */
 function contentTypeIn(given: string): Pick<NewObject, 'contentType'> {
   if (given === '') return {};

@@ -8,7 +8,7 @@ import { Access, HubApi, Owner, RequestFields } from './hub-request.js';
 import { NameDto } from './hub-requests.dto.js';
 import { type Row, versionRows } from './lists.js';
 
-/** What a name stood for before. Not part of the original, which keeps the newest alone. */
+/** Earlier versions of a name. Not part of the original, which keeps only the newest. */
 @HubApi()
 @RequireScope('hub')
 export class ApiVersionController {
@@ -16,9 +16,9 @@ export class ApiVersionController {
 
   @Get('versions')
   @Access('read')
-  @Describes('hubVersions', 'What a name stands for and stood for, newest first.', {
+  @Describes('hubVersions', 'The present and earlier versions of a file, newest first.', {
     query: NameDto,
-    answer: jsonAnswer('As many older ones as `HUB_VERSIONS` says.', 'HubRows', []),
+    answer: jsonAnswer('At most `HUB_VERSIONS` earlier versions.', 'HubRows', []),
     more: NOT_FOUND,
   })
   async versions(

@@ -22,7 +22,7 @@ import { type Fields, readFormFields, textOf } from '../wire/fields.js';
 import { HubErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 
-/** Counts a request by the address it comes from. */
+/** Counts a request by its network address. */
 @Injectable()
 export class AddressLimitGuard implements CanActivate {
   constructor(private readonly limits: HubLimits) {}
@@ -34,21 +34,21 @@ export class AddressLimitGuard implements CanActivate {
   }
 }
 
-/** What a route does with what is stored; `strict` where an owner signs for this one request, in whatever hub. */
+/** How a route uses stored files; `strict` where the owner signs this one request, in any hub. */
 type AccessKind = Purpose | 'strict' | 'anyone';
 
 export const Access = Reflector.createDecorator<AccessKind>();
 
-/** A request whose caller, body and fields were read. */
+/** A request with its caller, body and fields. */
 interface HubRequest {
   readonly fields: Fields;
-  /** In its one form; the signer where it was left out. */
+  /** In canonical form; the signer where it was absent. */
   readonly owner: string;
 }
 
 const REQUESTS = new WeakMap<Request, HubRequest>();
 
-/** Finds out who asks, checks that the body is the one that was signed, and reads its fields and those of the query. */
+/** Authenticates the caller, checks that the body is the signed one, and reads its fields and those of the query. */
 @Injectable()
 export class CallerGuard implements CanActivate {
   constructor(
@@ -59,7 +59,7 @@ export class CallerGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const kind = this.reflector.get(Access, context.getHandler()) as AccessKind | undefined;
-    // The route takes its body by itself.
+    // The route reads its body itself.
     if (kind === undefined) return true;
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
@@ -87,12 +87,12 @@ function requestIn(context: ExecutionContext): HubRequest {
   return read;
 }
 
-/** The owner a request is about. */
+/** The owner of the request's files. */
 export const Owner = createParamDecorator(
   (_: unknown, context: ExecutionContext) => requestIn(context).owner,
 );
 
-/** Makes a DTO of fields. The messages of its decorators are answered unchanged, a line each. */
+/** Makes a DTO of fields. The messages of its decorators are sent unchanged, one a line. */
 class DtoPipe implements PipeTransform<Fields> {
   transform(fields: Fields, { metatype }: ArgumentMetadata): object {
     return readDto(metatype as Type<object>, fields);
@@ -116,7 +116,7 @@ const RawFields = createParamDecorator(
 /** The request's fields, as the DTO that is the type of the parameter. */
 export const RequestFields = (): ParameterDecorator => RawFields(new DtoPipe());
 
-/** A controller of the hub. @param between - asked before the caller is. */
+/** A controller of the hub. @param between - guards that run before authentication. */
 export function HubApi(...between: readonly Type<CanActivate>[]): ClassDecorator {
   return applyDecorators(
     Controller('api'),

@@ -7,12 +7,12 @@ import { MEDIA_TYPE } from '../media-type.js';
 import { NAME_MAX_BYTES } from '../names.js';
 import { countOf, type Fields, textOf } from '../wire/fields.js';
 
-/** What requests of the hub say. Names of fields come in any case, and texts as the original's decoder reads them. */
+/** Bodies and queries of the hub. Field names have any case, and texts are read like the original's decoder does. */
 
 const LENGTH_DEFAULT = 32;
 const LENGTH_MAX = 1024;
 
-/** A field that the original wants. */
+/** A field that the original requires. */
 const Needed = (field: string, maxLength?: number): PropertyDecorator =>
   applyDecorators(
     IsNotEmpty({
@@ -21,20 +21,20 @@ const Needed = (field: string, maxLength?: number): PropertyDecorator =>
     ApiProperty({ type: 'string', minLength: 1, ...(maxLength !== undefined && { maxLength }) }),
   );
 
-/** Text that may be left out. */
+/** An optional text. */
 const Text = (schema: { description?: string; minLength?: number; pattern?: string }) =>
   ApiPropertyOptional({ type: 'string', ...schema });
 
-/** A field that may be `null`, too. */
+/** A field that may also be `null`. */
 const Nullable = (schema: { description?: string; maxLength?: number; pattern?: string }) =>
   ApiPropertyOptional({ type: 'string', nullable: true, ...schema });
 
 const Name = (): PropertyDecorator =>
-  Text({ description: 'The id it was stored under; `id` means the same.' });
-const Offset = (): PropertyDecorator => Text({ description: 'Rows to leave out.' });
+  Text({ description: 'The id of the file; the field `id` means the same.' });
+const Offset = (): PropertyDecorator => Text({ description: 'Number of rows to skip.' });
 
 /** A text message. */
-@ApiSchema({ name: 'HubMessage', description: 'Names of fields in any case.' })
+@ApiSchema({ name: 'HubMessage', description: 'Field names are accepted in upper or lower case.' })
 @IgnoresUnknown()
 export class MessageDto {
   @Needed('Owner', NAME_MAX_BYTES.owner)
@@ -73,16 +73,18 @@ export class ListDto implements Page {
   @Name()
   readonly name: string;
 
-  @Text({ description: 'Of needles and buckets.' })
+  @Text({ description: 'Name of a bucket; for lists of needles and buckets.' })
   readonly bucket: string;
 
-  @Text({ description: 'Of needles and conversations.' })
+  @Text({ description: 'Name of a conversation; for lists of needles and conversations.' })
   readonly conversation: string;
 
   @Offset()
   readonly offset: number;
 
-  @Text({ description: `Rows at most: ${LENGTH_DEFAULT} if absent, ${LENGTH_MAX} if more.` })
+  @Text({
+    description: `Maximum number of rows, at most ${LENGTH_MAX}; ${LENGTH_DEFAULT} by default.`,
+  })
   readonly length: number;
 
   constructor(fields: Fields) {
@@ -97,7 +99,7 @@ export class ListDto implements Page {
 const TEXTS_DEFAULT = 1024;
 const TEXTS_MAX = 10_000;
 
-/** Conversations, or the texts of the one that is named. */
+/** Conversations, or the texts of the named one. */
 export class ConversationDto implements Page {
   @Name()
   readonly name: string;
@@ -105,7 +107,9 @@ export class ConversationDto implements Page {
   @Offset()
   readonly offset: number;
 
-  @Text({ description: `Rows at most: ${TEXTS_DEFAULT} if absent, ${TEXTS_MAX} if more.` })
+  @Text({
+    description: `Maximum number of rows, at most ${TEXTS_MAX}; ${TEXTS_DEFAULT} by default.`,
+  })
   readonly length: number;
 
   constructor(fields: Fields) {
@@ -119,8 +123,8 @@ const DAYS_DEFAULT = 30;
 const DAYS_MAX = 366;
 
 export class StatDto {
-  /** Days; a count of none means the default, as in the original. */
-  @Text({ description: `Days: ${DAYS_DEFAULT} if absent, ${DAYS_MAX} if more.` })
+  /** Days; zero means the default, as in the original. */
+  @Text({ description: `Number of days, at most ${DAYS_MAX}; ${DAYS_DEFAULT} by default.` })
   readonly count: number;
 
   constructor(fields: Fields) {
@@ -137,17 +141,17 @@ export class NameDto {
   }
 }
 
-/** A download whose path names the file. */
+/** A download with the file name in its path. */
 export class BytesDto {
-  @Text({ description: '`json`: the descriptor in place of the bytes.' })
+  @Text({ description: '`json`: returns the descriptor instead of the bytes.' })
   readonly display: string;
 
-  @Text({ description: '`1`: the bytes in any case.' })
+  @Text({ description: '`1`: returns the bytes, also to a browser that opens the URL.' })
   readonly download: string;
 
   @Text({
-    description: 'One of the versions of the name, by its digest.',
-    // An empty one asks for none.
+    description: 'SHA-256 of one version of the file.',
+    // An empty digest selects no version.
     pattern: '^((0[xX])?[0-9a-fA-F]{64})?$',
   })
   readonly sha256: string;
@@ -179,7 +183,7 @@ export class RemovalDto {
   }
 }
 
-/** The link that is opened. */
+/** The link to open. */
 export class LinkDto {
   @ApiProperty({
     description:
@@ -192,13 +196,16 @@ export class LinkDto {
   }
 }
 
-/** The link that is taken back, or the family of links; every link of the owner where neither is named. */
+/** The link or the family of links to revoke; all links of the owner where neither is named. */
 export class LinksDto {
-  @Text({ description: 'The one; every link of the signer where it and `family` are absent.' })
+  @Text({
+    description: 'The link to revoke; without `link` and `family`, every link of the signer.',
+  })
   readonly link: string;
 
   @Text({
-    description: 'The beginning of their nonces: `0x` and the first 8 or 16 bytes as hex digits.',
+    description:
+      'The links whose nonces begin with this text: `0x` and the first 8 or 16 bytes as hex digits.',
   })
   readonly family: string;
 
@@ -208,10 +215,10 @@ export class LinksDto {
   }
 }
 
-/** A file that has a price, or gets one. */
+/** A file with a price, or one that gets a price. */
 export class PricedFileDto {
   @IsNotEmpty({ message: 'file is required' })
-  @ApiProperty({ minLength: 1, description: 'The id it was stored under.' })
+  @ApiProperty({ minLength: 1, description: 'The id of the file.' })
   readonly file: string;
 
   constructor(readonly fields: Fields) {
@@ -225,7 +232,11 @@ export class RetentionDto {
   @ApiPropertyOptional({ type: 'string', description: 'The signer.' })
   readonly owner: string;
 
-  @ApiProperty({ type: 'integer', minimum: 0, description: '0 for ever.' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    description: 'Days to keep files; 0 keeps them without limit.',
+  })
   readonly days: unknown;
 
   constructor(fields: Fields) {

@@ -18,7 +18,7 @@ export type List = (listing: HubListing, query: ListQuery) => Promise<readonly R
 /** The rows of the original, with the fields its clients read. It numbers rows by their database; these
  * have no number. */
 const NO_NUMBER = { ID: 0, DeletedAt: null };
-/** Nothing here is submitted to a chain. */
+/** The hub submits nothing to a chain. */
 const NO_CHAIN = { Piece: '', ChainType: '', TxHash: '' };
 
 export const listAccounts: List = async (listing, { owner, name, page }) => {
@@ -69,7 +69,7 @@ export const listNeedles: List = async (listing, query) => {
   const found = await needlesOf(listing, query);
   const takedowns = await listing.takedownsOf(found.map(({ sha256 }) => sha256));
   const byDigest = new Map(takedowns.map((one) => [one.sha256, one]));
-  // What everybody has stored is listed without prices: each is of another owner.
+  // The list of all owners' files has no prices, because each file has another owner.
   const terms = query.owner === '' ? [] : await listing.termsOf(query.owner, found);
   return found.map((object, at) => ({
     ...needleRow(object, byDigest.get(object.sha256)),
@@ -78,7 +78,7 @@ export const listNeedles: List = async (listing, query) => {
   }));
 };
 
-/** The payloads of a name, newest first, by what they are asked for. */
+/** The payloads of a name, newest first, with their digests. */
 export async function versionRows(listing: HubListing, name: ObjectName): Promise<readonly Row[]> {
   const found = await listing.versions(name);
   const takedowns = await listing.takedownsOf(found.map(({ sha256 }) => sha256));
@@ -125,7 +125,7 @@ function needleRow(
   };
 }
 
-/** The type that clients get for a file without one. */
+/** The type sent for a file without one. */
 function typeOf({ contentType = 'text/plain' }: StoredObject): string {
   return contentType;
 }

@@ -2,7 +2,7 @@ import type { DayCounts } from '../index/hub-listing.js';
 
 /** A day as the original shows it. */
 export interface StatRow {
-  /** Its beginning in UTC, RFC 3339. */
+  /** The start of the day in UTC, RFC 3339. */
   readonly Day: string;
   readonly DailyAccounts: number;
   readonly DailyBuckets: number;
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 const NOTHING = { owners: 0, buckets: 0, objects: 0, volumes: 0 };
 
 /**
- * The last days, newest first, back to the first on which something was stored.
+ * The last days, newest first, back to the first day with an upload.
  *
  * @param days - oldest first.
  * @param now - milliseconds since 1970.

@@ -128,7 +128,7 @@ describe('a legacy authorization', () => {
 
   it('takes a message for this hub, and none that was signed for another site', () => {
     expect(problemOf(siwe, TIME, 'https://shop.example')).toBe(
-      'verify auth: the message is a sign-in to another site',
+      'verify auth: the sign-in message is for another site',
     );
     // As a wallet service at the same host has it.
     expect(problemOf(siwe, TIME, 'https://hub.example/api')).toMatch(/another site$/);

@@ -4,14 +4,14 @@ import { isEvmAddress } from '../../protocol/payment/wire-values.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 
 /**
- * The one form of an owner: addresses in lower case, so that what was written under one spelling is found
- * under every other; any other text as it is.
+ * The canonical form of an owner: addresses in lower case, so that every spelling finds the same files; any other text
+ * unchanged.
  */
 export function canonicalOwner(owner: string): string {
   return isEvmAddress(owner) ? owner.toLowerCase() : owner;
 }
 
-/** Who asks, as far as the hub wants to know. */
+/** The caller of a request, with the facts that the hub needs. */
 export class Caller {
   private constructor(
     /** Lower case; absent without a signature. */
@@ -19,19 +19,19 @@ export class Caller {
     private readonly bodySha256: Hex | undefined,
   ) {}
 
-  /** Of a hub, or a route, that requires no signature. */
+  /** For a hub or a route that requires no signature. */
   static readonly anyone = new Caller(undefined, undefined);
 
-  /** @param bodySha256 - that the signature is bound to, if it is. */
+  /** @param bodySha256 - the body hash in the signature, if it has one. */
   static signedBy(signer: Address, bodySha256?: Hex): Caller {
     return new Caller(signer, bodySha256);
   }
 
   /**
-   * The owner a request is about, in its one form.
+   * The owner of the request's files, in canonical form.
    *
-   * @param owner - as sent; empty when it was left out.
-   * @throws HubRefusal when the signer may not speak for it.
+   * @param owner - as sent; empty when absent.
+   * @throws HubRefusal when the signer may not act for this owner.
    */
   ownerOf(owner: string): string {
     if (this.signer === undefined) return canonicalOwner(owner);
@@ -44,18 +44,18 @@ export class Caller {
     return this.signer;
   }
 
-  /** The same for a read, where an owner that was left out is the signer. */
+  /** The same for a read, where the default owner is the signer. */
   ownerOfRead(owner: string): string {
     return this.signer !== undefined && owner === '' ? this.signer : this.ownerOf(owner);
   }
 
-  /** @throws HubRefusal when the body is not the one that was signed. */
+  /** @throws HubRefusal when the body is not the signed one. */
   assertBody(body: Uint8Array): void {
     if (this.bodySha256 === undefined) return;
     this.#assertDigest(createHash('sha256').update(body).digest('hex'));
   }
 
-  /** The same for a body that is not in memory: the stream ends with a refusal in place of its end. */
+  /** The same for a stream: it ends with a refusal if the body is not the signed one. */
   async *bodyChecked(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     if (this.bodySha256 === undefined) {
       yield* pieces;
@@ -71,7 +71,7 @@ export class Caller {
 
   #assertDigest(hex: string): void {
     if (this.bodySha256 !== `0x${hex}`) {
-      throw HubRefusal.unauthorized('verify auth: the body is not the one that was signed');
+      throw HubRefusal.unauthorized('verify auth: the body differs from the signed body');
     }
   }
 }

@@ -8,10 +8,10 @@ export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined
 const SIGNATURE = /^0x[0-9a-f]{130}$/;
 
 /**
- * The original's clients write the recovery byte in every way there is: 0 and 1, 27 and 28, 31 and 32 (of
- * a compressed key), 35 to 38 (EIP-155). Here it is 27 or 28 again.
+ * The original's clients write the recovery byte as 0 and 1, 27 and 28, 31 and 32 (compressed keys), or 35 to 38
+ * (EIP-155). The result has 27 or 28.
  *
- * @returns `undefined` for what is not a signature of 65 bytes.
+ * @returns `undefined` for a value that is not a signature of 65 bytes.
  */
 export function normalized(signature: string): Hex | undefined {
   const text = signature.toLowerCase();

@@ -6,10 +6,9 @@ import { isFor, readSignInMessage } from './sign-in-message.js';
 import { invalid, type SignatureValidity } from './signature-validity.js';
 
 /**
- * The `Authorization` header of the original hub's clients, without a scheme: one object, as JSON or as the
- * hex of JSON. It proves who signed it and when, and nothing of the request it comes with: within its time
- * it may be used again, for anything. With a label it does not even say for which hub; with a message it
- * does. The strict form mends both.
+ * The `Authorization` header of the original hub's clients, without a scheme: one object, as JSON or as hex of JSON. It
+ * proves the signer and the time, but nothing of the request: within its time it may be reused for anything. With a
+ * label it does not even name the hub; with a message it does. The strict form has neither weakness.
  */
 interface LegacyAuthorization {
   /** Empty, or `personal_sign`. */
@@ -17,7 +16,7 @@ interface LegacyAuthorization {
   readonly address: Address;
   /** Unix seconds. */
   readonly time: number;
-  /** A label; anything. */
+  /** A label of any content. */
   readonly hash: Buffer;
   readonly signature: string;
   /** A sign-in message (ERC-4361), signed in place of the label and the time. */
@@ -33,7 +32,7 @@ const Envelope = z.object({
   msg: z.string().optional(),
 });
 
-/** @returns `undefined` for what is neither of the two encodings. */
+/** @returns `undefined` for any other encoding. */
 export function readLegacyAuthorization(header: string): LegacyAuthorization | undefined {
   const isHex = /^(?:[0-9a-fA-F]{2})+$/.test(header);
   const object = parsedObject(isHex ? Buffer.from(header, 'hex').toString('utf8') : header);
@@ -50,14 +49,14 @@ export function readLegacyAuthorization(header: string): LegacyAuthorization | u
   };
 }
 
-/** What a legacy authorization is held against. */
+/** Rules for a legacy authorization. */
 interface LegacyRules {
   readonly recover: RecoverSigner;
   /** Unix seconds. */
   readonly now: number;
-  /** How far the time may be off, either way. */
+  /** The allowed difference in time, both ways. */
   readonly windowSeconds: number;
-  /** The purpose that a message must name; without it no message is accepted. */
+  /** The site that a message must name; without it no message is accepted. */
   readonly site: URL | undefined;
 }
 
@@ -90,15 +89,17 @@ function signedPart(authorization: LegacyAuthorization, rules: LegacyRules): Sig
   return { problem: 'unknown type' };
 }
 
-/** People sign such messages at many sites: one counts only where it says that it is for this hub. */
+/** People sign such messages at many sites, so a message counts only if it names this hub. */
 function signedMessage(text: string, address: Address, { site, now }: LegacyRules): SignedPart {
-  if (site === undefined) return { problem: 'this hub takes no sign-in message' };
+  if (site === undefined)
+    return { problem: 'this hub accepts no sign-in messages (HUB_PUBLIC_URL is not set)' };
   const message = readSignInMessage(text);
-  if (message === undefined) return { problem: 'the message is no sign-in (ERC-4361)' };
+  if (message === undefined) return { problem: 'the message is not a sign-in message (ERC-4361)' };
   if (message.address !== address) return { problem: 'the message names another address' };
-  if (!isFor(message, site)) return { problem: 'the message is a sign-in to another site' };
+  if (!isFor(message, site)) return { problem: 'the sign-in message is for another site' };
   const { issuedAt, expiresAt = Infinity, notBefore = 0 } = message;
-  if (now >= expiresAt || now < notBefore) return { problem: 'the message is not in force now' };
+  if (now >= expiresAt || now < notBefore)
+    return { problem: 'the sign-in message has expired, or is not valid yet' };
   return { digest: personalDigest(Buffer.from(text)), time: issuedAt };
 }
 

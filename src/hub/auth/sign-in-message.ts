@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import { isBelow, isUrl } from '../../platform/http/urls.js';
 import { isEvmAddress } from '../../protocol/payment/wire-values.js';
 
-/** What of a sign-in message (ERC-4361) says whom it is for, who signs it and when. */
+/** The parts of a sign-in message (ERC-4361) that name its site, its signer and its time. */
 interface SignInMessage {
   /** Host, with its port if it names one; in lower case. */
   readonly domain: string;
@@ -11,9 +11,9 @@ interface SignInMessage {
   readonly uri: URL;
   /** Unix seconds. */
   readonly issuedAt: number;
-  /** Unix seconds; the message is worth nothing from then on. */
+  /** Unix seconds; the message is invalid from then on. */
   readonly expiresAt: number | undefined;
-  /** Unix seconds; the message is worth nothing until then. */
+  /** Unix seconds; the message is invalid before. */
   readonly notBefore: number | undefined;
 }
 
@@ -21,13 +21,13 @@ const FIRST_LINE =
   /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^\s/?#@]{1,255}) wants you to sign in with your Ethereum account:$/i;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** The fields that every message has, in their order, and those that may follow. */
+/** The required fields of a message, in order, and the optional ones. */
 const REQUIRED = ['URI', 'Version', 'Chain ID', 'Nonce', 'Issued At'] as const;
 const OPTIONAL = ['Expiration Time', 'Not Before', 'Request ID'] as const;
 
 /**
- * Reads a message by the grammar of ERC-4361, line by line: each part stands in its one place, so that no
- * other part, such as the statement, can pass for it.
+ * Reads a message by the grammar of ERC-4361, line by line: each part has its fixed place, so that no other part, such
+ * as the statement, can pass for it.
  *
  * @returns `undefined` for any other text.
  */
@@ -36,7 +36,7 @@ export function readSignInMessage(text: string): SignInMessage | undefined {
   const domain = FIRST_LINE.exec(lines[0] ?? '')?.[1];
   const address = lines[1] ?? '';
   if (domain === undefined || !isEvmAddress(address) || lines[2] !== '') return undefined;
-  // An empty line in place of a statement; or a statement, and an empty line behind it.
+  // An empty line without a statement; or a statement followed by an empty line.
   const start = lines[3] === '' ? 4 : 5;
   if (lines[start - 1] !== '') return undefined;
   const fields = readFields(lines.slice(start));
@@ -61,7 +61,7 @@ export function readSignInMessage(text: string): SignInMessage | undefined {
 /**
  * Whether a message is for this site: the domain is its host, and the URI is its URL or lies below it.
  *
- * @param site - where the hub is reached, as `HUB_PUBLIC_URL` says.
+ * @param site - the URL of the hub, `HUB_PUBLIC_URL`.
  */
 export function isFor({ domain, uri }: SignInMessage, site: URL): boolean {
   return domain === site.host && isBelow(uri, site);
@@ -86,7 +86,7 @@ function readFields(lines: readonly string[]): ReadonlyMap<string, string> | und
   return rest.length === 0 || areResources ? fields : undefined;
 }
 
-/** Unix seconds; `undefined` where there is no such field, NaN for what is no time. */
+/** Unix seconds; `undefined` for a missing field, NaN for an invalid time. */
 function secondsOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   return RFC_3339.test(text) ? Math.floor(Date.parse(text) / 1000) : Number.NaN;

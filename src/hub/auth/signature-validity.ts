@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 
-/** The validity of a header: its signer, or the reason of its refusal. Addresses are in lower case. */
+/** The result of a header: its signer, or the reason of its refusal. Addresses are in lower case. */
 export type SignatureValidity =
   | { readonly isValid: true; readonly signer: Address }
   | { readonly isValid: false; readonly message: string };

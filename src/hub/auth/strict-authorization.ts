@@ -12,12 +12,12 @@ import { invalid, type SignatureValidity } from './signature-validity.js';
 
 export { STRICT_TYPES, strictDomain };
 
-/** The parts of a strict signature that travel in the header. */
+/** The parts of a strict signature in the header. */
 export interface StrictAuthorization {
   readonly owner: Address;
-  /** Of the body as sent, 32 bytes; of an empty text without a body. */
+  /** Hash of the body as sent, 32 bytes; of an empty text without a body. */
   readonly bodySha256: Hex;
-  /** Unix seconds; the signature is worth nothing afterwards. */
+  /** Unix seconds; the signature is invalid afterwards. */
   readonly expiry: number;
   /** 32 bytes, never used before by this owner. */
   readonly nonce: Hex;
@@ -50,21 +50,27 @@ const Envelope = z.object({
   signature: z.string(),
 });
 
-/** @param header - `Hub-EIP712 <base64url of JSON>`. @returns `undefined` for anything else. */
-export function readStrictAuthorization(header: string): StrictAuthorization | undefined {
-  const [scheme, encoded, ...rest] = header.split(' ');
-  if (scheme?.toLowerCase() !== STRICT_SCHEME.toLowerCase() || rest.length > 0) return undefined;
+/**
+ * @param header - `Hub-EIP712 <base64url of JSON>`.
+ * @returns `malformed` for a strict form that cannot be read, `undefined` for another form.
+ */
+export function readStrictAuthorization(
+  header: string,
+): StrictAuthorization | 'malformed' | undefined {
+  const [scheme, encoded = '', ...rest] = header.split(' ');
+  if (scheme?.toLowerCase() !== STRICT_SCHEME.toLowerCase()) return undefined;
+  if (rest.length > 0) return 'malformed';
   try {
-    const text = Buffer.from(encoded ?? '', 'base64url').toString('utf8');
+    const text = Buffer.from(encoded, 'base64url').toString('utf8');
     const parsed = Envelope.safeParse(JSON.parse(text));
-    return parsed.success ? parsed.data : undefined;
+    return parsed.success ? parsed.data : 'malformed';
   } catch {
-    return undefined;
+    return 'malformed';
   }
 }
 
 /**
- * Everything but the nonce and the body, which are checked by who can.
+ * Everything except the nonce and the body, which are checked elsewhere.
  *
  * @param now - Unix seconds.
  */

@@ -12,9 +12,9 @@ import { type ObjectName, StorageProvider } from '../storage/storage-provider.js
 import { Compaction } from './compaction.js';
 
 const MICROS = 1_000_000;
-/** The longest access that can be sold, and a day for whose clock is wrong. */
+/** The longest access that can be sold, and a day for wrong clocks. */
 const SOLD_SECONDS = 366 * 86_400;
-/** When every name has been looked at; until then turns follow each other. */
+/** Pause after every name was checked; until then turns follow each other. */
 const ROUND_MS = 3_600_000;
 const TURN_MS = 60_000;
 const LEAST_MS = 1000;
@@ -42,7 +42,7 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
       kept: ({ owner, id }) => {
         logger.warn(
           { owner, file: id },
-          'bytes released by the hub journal are still referenced; they are kept',
+          'the hub journal released bytes that are still referenced; the hub keeps the bytes',
         );
       },
     });
@@ -77,7 +77,7 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
     this.#timer.unref();
   }
 
-  /** Who wants bytes back soon has them looked for as often. */
+  /** A shorter delay for freed bytes means more frequent searches. */
   #within(ms: number): number {
     return Math.max(LEAST_MS, Math.min(ms, ((this.#afterSeconds ?? 0) * 1000) / 2));
   }
@@ -87,15 +87,12 @@ export class CompactionTurns implements OnModuleInit, OnApplicationShutdown {
     try {
       isRound = (await this.#isOurs()) ? await this.#compact() : true;
     } catch (error) {
-      this.logger.warn(
-        { err: error },
-        'could not free unreferenced bytes of the hub; it will be retried',
-      );
+      this.logger.warn({ err: error }, 'could not free unreferenced bytes of the hub; retrying');
     }
     this.#wait(this.#within(isRound ? ROUND_MS : TURN_MS));
   }
 
-  /** Where several may write, they take turns; two at once would do the same. */
+  /** Several possible writers take turns, because two at once would do the same work. */
   async #isOurs(): Promise<boolean> {
     if (!this.index.isOpen || !this.storage.isWriter) return false;
     if (this.storage.orderSlack === 0) return true;

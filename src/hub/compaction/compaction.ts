@@ -7,50 +7,49 @@ import type {
 } from '../storage/storage-provider.js';
 import { type CompactionRules, NameHistory, type StoredPlace } from './name-history.js';
 
-/** Facts remembered at a time: some 25 MB at the most. */
+/** Limit of facts in memory: some 25 MB. */
 const REMEMBERED_MOST = 50_000;
-/** Payloads freed by one turn: the next one goes on. */
+/** Payloads freed by one turn; the next turn continues. */
 const FREED_MOST = 10_000;
-/** Payloads that are freed together, and stand in one entry of the journal. */
+/** Payloads that are freed together, in one entry of the journal. */
 const AT_ONCE = 100;
-/** Names whose bytes cannot be freed: where there are more, the storage itself is away. */
+/** Names whose bytes cannot be freed; above this number the storage itself has failed. */
 const STUCK_MOST = 10;
-/** Parts that the names are looked at in: for 200 million facts. */
+/** Parts into which names are divided: enough for 200 million facts. */
 const PARTS_MOST = 4096;
 
-/** Entries about no single name. */
+/** Entries that belong to no single name. */
 const OF_NO_NAME: ReadonlySet<JournalEntry['op']> = new Set(['retention', 'takedown', 'bucket']);
 
-/** What a turn has done. */
+/** The result of a turn. */
 interface CompactionTurn {
   readonly payloads: number;
   readonly bytes: number;
-  /** Whether every name was looked at since the last time this was true. */
+  /** Whether every name was checked since the last complete round. */
   readonly isRound: boolean;
 }
 
-/** The answer of the index about bytes that the journal released. */
+/** The index's objection to bytes that the journal released. */
 interface SecondOpinion {
   /**
-   * Orders of the payloads that a name, its versions or its price lead to now.
+   * Orders of the payloads that a name, its versions or its price refer to now.
    *
    * @throws IndexUnavailableError: then nothing is freed.
    */
   readonly found: (name: ObjectName) => Promise<ReadonlySet<number>>;
-  /** Told of a name that has bytes which the index finds and the journal has given up. */
+  /** Called for a name with bytes that the index finds and the journal released. */
   readonly kept: (name: ObjectName) => void;
 }
 
 export type CompactableStorage = Pick<StorageProvider, 'entries' | 'note' | 'free' | 'orderSlack'>;
 
 /**
- * Frees bytes that are unreferenced and not needed any more. The journal decides, because the index
- * can be lost, set back or changed by others, and freed bytes do not come back. The index can only
- * object: bytes that can be found now are kept. A turn reads the journal once and looks at as many
- * names as it can remember; the following turns look at the others.
+ * Frees unreferenced bytes that are no longer needed. The journal decides, because the index can be lost, set back or
+ * changed by others, and freed bytes do not come back. The index can only object: bytes that it finds now are kept. A
+ * turn reads the journal once and checks as many names as fit in memory; later turns check the others.
  */
 export class Compaction {
-  /** Secret, so that no one can choose names that all fall into one part. */
+  /** Secret, so that nothing outside can choose names that all fall into one part. */
   readonly #salt = randomBytes(16).toString('hex');
   #parts = 1;
   #part = 0;
@@ -61,12 +60,12 @@ export class Compaction {
     private readonly index: SecondOpinion,
   ) {}
 
-  /** Ends the turn that is under way at its next step. What it has not done is left to another process. */
+  /** Ends the present turn at its next step. Another process does the rest. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** @throws StorageUnavailableError, IndexUnavailableError: what is not done yet is done by the next turn. */
+  /** @throws StorageUnavailableError, IndexUnavailableError: the next turn does the rest. */
   async turn(rules: Omit<CompactionRules, 'slack'>): Promise<CompactionTurn> {
     const histories = await this.#read();
     if (histories === undefined) return { payloads: 0, bytes: 0, isRound: false };
@@ -79,11 +78,12 @@ export class Compaction {
         try {
           await this.storage.free(some);
         } catch (error) {
-          // One that lies badly must not keep all others from being freed.
+          // One failing name must not keep the others from being freed.
           stuck.push(error);
           break;
         }
-        // Behind the bytes: what is not noted is freed again, which does nothing. The other way round it would stay.
+        // After the bytes: an unrecorded payload is freed again, which has no effect. In the other order its bytes
+        // would stay.
         await this.#noteFreed(history, some);
         payloads += some.length;
         bytes += sizeOf(some);
@@ -96,7 +96,7 @@ export class Compaction {
     return { payloads, bytes, isRound: this.#part === 0 };
   }
 
-  /** @returns `undefined` where it was stopped, or there was too much to remember: the next turn looks at fewer names. */
+  /** @returns `undefined` where it was stopped, or there was too much to remember: the next turn checks fewer names. */
   async #read(): Promise<readonly NameHistory[] | undefined> {
     const histories = new Map<string, NameHistory>();
     let remembered = 0;
@@ -109,7 +109,7 @@ export class Compaction {
       histories.set(key, history);
       remembered += history.note(entry);
       if (remembered <= REMEMBERED_MOST) continue;
-      // Half of the part comes now, the other half when its turn is. Every part has one, whatever it holds.
+      // This turn checks half of the part, and a later turn the other half.
       if (this.#parts < PARTS_MOST) this.#parts *= 2;
       else this.#part = (this.#part + 1) % this.#parts;
       return undefined;
@@ -117,7 +117,7 @@ export class Compaction {
     return [...histories.values()];
   }
 
-  /** `undefined` for a name that is not looked at now. */
+  /** `undefined` for a name that this turn does not check. */
   #keyOf({ owner, id }: JournalEntry): string | undefined {
     const digest = hash('sha256', `${this.#salt}${owner.length}:${owner}${id}`, 'hex');
     return Number.parseInt(digest.slice(0, 8), 16) % this.#parts === this.#part
@@ -131,12 +131,15 @@ export class Compaction {
   ): Promise<readonly StoredPlace[]> {
     const rules = { ...given, slack: this.storage.orderSlack };
     const upTo = history.newestFallen(rules);
-    // Its grace begins again with that: the bytes go with a later turn.
+    // This restarts its grace time, so a later turn frees the bytes.
     if (upTo !== undefined) await this.storage.note({ op: 'remove', ...history.name, upTo });
     return this.#unfound(history, history.dead(rules));
   }
 
-  /** Where clocks of several writers differ, a name may have been written behind what the journal calls its removal. */
+  /**
+   * If clocks of several writers differ, a name may have been written after the entry that the journal considers its
+   * removal.
+   */
   async #unfound(
     { name }: NameHistory,
     dead: readonly StoredPlace[],

@@ -1,24 +1,24 @@
 import type { JournalEntry, ObjectName, Place } from '../storage/storage-provider.js';
 
-/** A payload, and when it was stored. */
+/** A payload with the time it was stored. */
 export interface StoredPlace extends Place {
   readonly order: number;
 }
 
-/** When the bytes of a payload may go; all times in microseconds. */
+/** When the bytes of a payload may be freed; all times in microseconds. */
 export interface CompactionRules {
   /** Older payloads of a name that can be read. */
   readonly versions: number;
-  /** From when a payload is unreferenced until its bytes are freed: answers under way need them. */
+  /** Time from becoming unreferenced until the bytes are freed, for answers in progress. */
   readonly grace: number;
-  /** The same for a name that had a price: who has paid may come back for as long. */
+  /** The same for a name that had a price: a buyer may return for this long. */
   readonly soldGrace: number;
-  /** How far orders of several writers may be apart at one moment. */
+  /** How far the clocks of several writers may differ. */
   readonly slack: number;
   readonly now: number;
 }
 
-/** More is not remembered of one name, however often it is written: its bytes stay. */
+/** Limit of remembered facts of one name; above it the bytes of the name stay. */
 const FACTS_MOST = 10_000;
 
 /** The journal's entries about one name, which decide which of its bytes may still be needed. */
@@ -32,7 +32,7 @@ export class NameHistory {
 
   constructor(readonly name: ObjectName) {}
 
-  /** @returns how many facts more are remembered. */
+  /** @returns the number of further remembered facts. */
   note(entry: JournalEntry): number {
     if (this.#facts > FACTS_MOST) return 0;
     const more = this.#remember(entry);
@@ -57,7 +57,7 @@ export class NameHistory {
         for (const place of entry.payloads) this.#freed.add(placeIn(place));
         return entry.payloads.length;
       case 'price':
-        // One that is taken away on a condition may stand: it is no end.
+        // A conditional removal may have had no effect, so it does not end the price.
         this.#prices.push({
           order: entry.order,
           isEnd: entry.terms === '' && entry.withdraws === undefined,
@@ -71,8 +71,8 @@ export class NameHistory {
   }
 
   /**
-   * Payloads that are stored, but unreferenced and not needed any more. Payloads in doubt are left
-   * out: freed bytes do not come back.
+   * Stored payloads that are unreferenced and no longer needed. Payloads in doubt are left out, because freed bytes do
+   * not come back.
    */
   dead(rules: CompactionRules): readonly StoredPlace[] {
     return this.#unfreed().filter(({ order }) => {
@@ -82,14 +82,14 @@ export class NameHistory {
   }
 
   /**
-   * The newest payload that has had so many newer ones for so long that it is no version any more, unless it was given up
-   * already. It has to be given up before its bytes go: where more versions are kept one day, it must not be one of them.
+   * The newest payload that has had enough newer ones for long enough to be no version, unless it was removed. It has
+   * to be removed before its bytes are freed: if more versions are kept one day, it must not be one of them.
    */
   newestFallen(rules: CompactionRules): number | undefined {
     const { versions, slack } = rules;
-    // Two writers may store at one moment: the index leads to one of these, and neither has pushed the other out.
+    // Two writers may store at one moment: the index refers to one of the payloads, and neither has replaced the other.
     const orders = [...new Set(this.#puts.map(({ order }) => order))].sort((a, b) => a - b);
-    // The newest is no version, and each version has one newer payload more.
+    // The newest is not a version, and each version has one more newer payload.
     const fallen = orders.filter((order, index) => {
       const pushedOutBy = orders[index + versions + 1];
       return (
@@ -107,14 +107,13 @@ export class NameHistory {
 
   /** @param since - when it became unreferenced. */
   #isOver(since: number, { grace, soldGrace, slack, now }: CompactionRules): boolean {
-    // The sold bytes are those the price was set on, also when the name was removed and written
-    // again meanwhile.
+    // The sold bytes are those at the time of the price, also if the name was removed and written again meanwhile.
     if (this.#prices.length === 0) return since + slack + grace <= now;
     const soldUntil = this.#soldUntil();
     return soldUntil !== undefined && Math.max(since, soldUntil) + slack + soldGrace <= now;
   }
 
-  /** When the last price of the name came to its end; `undefined` where it may stand. */
+  /** When the last price of the name ended; `undefined` where it may still be valid. */
   #soldUntil(): number | undefined {
     const last = Math.max(...this.#prices.map(({ order }) => order));
     if (this.#prices.some(({ order, isEnd }) => order === last && isEnd)) return last;
@@ -122,7 +121,7 @@ export class NameHistory {
     return dropped.length === 0 ? undefined : Math.min(...dropped.map(({ order }) => order));
   }
 
-  /** The first removal that was meant for a payload; see `apply` in `index-scripts.ts`, which this must never go beyond. */
+  /** The first removal that applied to a payload; see `apply` in `index-scripts.ts`, which removes at least as much. */
   #givenUpAt(order: number, slack: number): number | undefined {
     const orders = this.#removals
       .filter((removal) => removal.order > order && this.#isMeant(removal, order, slack))
@@ -130,7 +129,7 @@ export class NameHistory {
     return orders.length === 0 ? undefined : Math.min(...orders);
   }
 
-  /** A removal up to an order spares the newest payload of a name that has a price. */
+  /** A removal up to an order spares the newest payload of a name with a price. */
   #isMeant(
     { order: at, upTo }: { readonly order: number; readonly upTo: number | undefined },
     order: number,

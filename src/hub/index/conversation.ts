@@ -1,7 +1,7 @@
 /** A member of a conversation, by its id. */
 interface Membership {
   readonly conversation: string;
-  /** The number behind the last underscore; `undefined` for anything else there. */
+  /** The number after the last underscore; `undefined` for any other text. */
   readonly number: number | undefined;
 }
 

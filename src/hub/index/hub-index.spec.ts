@@ -31,7 +31,7 @@ async function indexBefore(
   const logged: string[] = [];
   const seal = new PriceSeal('a secret');
   const redis = {
-    hmget: () => Promise.resolve([`8.0.${seal.id}-generation`, '5', 'store']),
+    hmget: () => Promise.resolve([`10.0.${seal.id}-generation`, '5', 'store']),
     evalsha: answer,
   } as unknown as Redis;
   const storage = {
@@ -44,15 +44,13 @@ async function indexBefore(
       yield* await Promise.resolve([]);
     },
   } as unknown as StorageProvider;
-  const log = {
-    missing: () => logged.push('missing'),
-    repaired: ({ how }: { readonly how: string }) => logged.push(how),
-    failed: () => logged.push('failed'),
+  const logger = {
+    warn: () => logged.push('missing'),
+    info: (facts: unknown) => logged.push((facts as { readonly how: string }).how),
+    error: () => logged.push('failed'),
   };
-  const index = new HubIndex(redis, log, { seal, versions: 0 });
-  await index.start(
-    new StorageOpening(storage, { closed: () => undefined, open: () => undefined }),
-  );
+  const index = new HubIndex(redis, logger, { seal, versions: 0 });
+  await index.start(new StorageOpening(storage, { info: () => undefined, error: () => undefined }));
   return { index, logged };
 }
 

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { PinoLogger } from 'nestjs-pino';
 import { delay } from '../../platform/concurrency/timing.js';
 import { whileStarting } from '../../platform/redis/while-starting.js';
 import { IndexUnavailableError, StorageUnavailableError } from '../errors.js';
@@ -20,31 +21,25 @@ import {
   type MetaFields,
 } from './index-tables.js';
 
-/** How often the index is checked without requests. */
+/** Interval of index checks without requests. */
 const WATCH_MS = 1000;
 const RETRY_MS = 500;
-/** How long an upload waits for an index that is being repaired; its payload is durable already. */
+/** How long an upload waits for an index under repair; its payload is durable already. */
 const REPAIR_DELAY_MS = 5000;
-
-export interface IndexLog {
-  missing(why: string): void;
-  repaired(facts: { readonly how: 'caught up' | 'made anew'; readonly entries: number }): void;
-  failed(error: unknown): void;
-}
 
 /** The payload behind a name. */
 export interface NamedObject {
   readonly object: StoredObject;
-  /** What it costs, as `src/hub/sales/price.ts` writes it; `undefined` where it costs nothing. */
+  /** The price, as `src/hub/sales/price.ts` writes it; `undefined` where it is free. */
   readonly terms: string | undefined;
   /** Takedowns of its bytes, and of those that its price is of. */
   readonly takedowns: readonly Takedown[];
 }
 
 /**
- * The index in Redis, kept true to the storage's journal. It may be lost, set back or belong to
- * other data at any time. Every request, and a check each second, notice that, and the index is
- * repaired from the journal. Until then no file is reported as missing.
+ * The index in Redis, kept consistent with the storage's journal. It may be lost, set back or belong to other data at
+ * any time. Every request and a check each second notice that, and the index is repaired from the journal. Until then
+ * no file is reported as missing.
  */
 export class HubIndex implements StorageObserver {
   readonly #tables: IndexTables;
@@ -56,13 +51,13 @@ export class HubIndex implements StorageObserver {
 
   constructor(
     private readonly redis: Redis,
-    private readonly log: IndexLog,
+    private readonly logger: Pick<PinoLogger, 'info' | 'warn' | 'error'>,
     private readonly rules: IndexRules,
   ) {
     this.#tables = new IndexTables(redis, rules);
   }
 
-  /** Opens the storage with this index as its observer. It may be open only later. */
+  /** Opens the storage with this index as observer, perhaps later. */
   async start(opening: StorageOpening): Promise<void> {
     this.#opening = opening;
     await opening.begin(this);
@@ -80,7 +75,7 @@ export class HubIndex implements StorageObserver {
     await this.#repairing;
   }
 
-  /** Whether the storage has been opened: before that nothing in the index is used or repaired. */
+  /** Whether the storage is open: before that the index is neither used nor repaired. */
   get isOpen(): boolean {
     return this.#opening?.isOpen === true;
   }
@@ -97,29 +92,29 @@ export class HubIndex implements StorageObserver {
       return;
     }
     this.#repair(lastOrder);
-    // A short journal is in the index before the first request comes; a long one is not waited for.
+    // A short journal is indexed before the first request; a long one is not awaited.
     await this.#repairedInTime();
   }
 
   async stored(entries: readonly JournalEntry[]): Promise<void> {
-    if (!(await this.#repairedInTime())) throw new IndexUnavailableError('it is being repaired');
+    if (!(await this.#repairedInTime()))
+      throw new IndexUnavailableError('the index is being rebuilt');
     const known = this.#known;
     try {
       if (known !== undefined && (await this.#apply(known, entries))) return;
-      this.log.missing('it is not the one that was known');
+      this.#logMissing('the index was replaced');
     } catch (error) {
-      // It is not known whether Redis has taken them: they are in the journal, and applied from
-      // there.
-      this.log.failed(error);
+      // It is unknown whether Redis has applied them; they are in the journal and will be applied from there.
+      this.#logFailed(error);
     }
     this.#repair();
-    throw new IndexUnavailableError('it is being repaired');
+    throw new IndexUnavailableError('the index is being rebuilt');
   }
 
   /**
-   * The newest payload of a name, of any owner where none is given, and what the name costs.
+   * The newest payload of a name, of any owner if none is given, with its price.
    *
-   * @throws IndexUnavailableError when the index cannot be believed now.
+   * @throws IndexUnavailableError when the index cannot be trusted now.
    */
   async lookUp(owner: string | undefined, id: string): Promise<NamedObject | undefined> {
     this.assertSound();
@@ -133,22 +128,22 @@ export class HubIndex implements StorageObserver {
   }
 
   /**
-   * The terms in a row of a price, `undefined` without a price. After a row that this service has
-   * not written the index is rebuilt from the journal.
+   * The terms in a price row, `undefined` without a price. A row that this service did not write makes the index be
+   * rebuilt from the journal.
    *
    * @throws IndexUnavailableError
    */
   async termsIn(name: ObjectName, row: string | null | undefined): Promise<string | undefined> {
     const terms = row == null ? '' : this.rules.seal.termsIn(name, row);
     if (terms !== undefined) return terms === '' ? undefined : terms;
-    const why = 'a price in it is not what was written';
+    const why = 'a price in the index was changed by another program';
     await this.#tables.disown(this.#known?.generation ?? '');
-    this.log.missing(why);
+    this.#logMissing(why);
     if (this.#storage?.isWriter === true) this.#repair();
     throw new IndexUnavailableError(why);
   }
 
-  /** Runs a query of several steps; its result counts only when the index was sound throughout. */
+  /** Runs a query of several steps; its result counts only if the index was consistent throughout. */
   async query<T>(read: (redis: Redis) => Promise<T>): Promise<T> {
     await this.check();
     const before = this.#known?.generation;
@@ -159,7 +154,8 @@ export class HubIndex implements StorageObserver {
       throw new IndexUnavailableError('Redis', error);
     }
     await this.check();
-    if (this.#known?.generation !== before) throw new IndexUnavailableError('it was rebuilt');
+    if (this.#known?.generation !== before)
+      throw new IndexUnavailableError('the index was rebuilt during the request');
     return result;
   }
 
@@ -173,41 +169,42 @@ export class HubIndex implements StorageObserver {
   /**
    * Uses known state only.
    *
-   * @throws StorageUnavailableError while the storage's identity is not known;
-   *   IndexUnavailableError while it is being repaired here.
+   * @throws StorageUnavailableError while the storage's identity is unknown; IndexUnavailableError during a repair
+   *   here.
    */
   assertSound(): void {
     if (!this.isOpen) throw new StorageUnavailableError('start');
-    if (this.#repairing !== undefined) throw new IndexUnavailableError('it is being repaired');
+    if (this.#repairing !== undefined)
+      throw new IndexUnavailableError('the index is being rebuilt');
   }
 
   /**
-   * Takes note of an index that another process has brought further, and mends one that is not sound.
+   * Accepts an index that another process has advanced, and repairs an inconsistent one.
    *
-   * @param known - what was known when the question was sent: less than that cannot be the answer.
+   * @param known - the known state when the request was sent; the answer cannot be older.
    */
   #compare(meta: MetaFields, known: IndexState | undefined): void {
-    const why = this.#troubleOf(meta, known);
+    const why = this.#problemOf(meta, known);
     if (why === undefined) {
       this.#note({ generation: meta.generation ?? '', last: Number(meta.last) });
       return;
     }
     if (this.#storage?.isWriter === true) {
-      this.log.missing(why);
+      this.#logMissing(why);
       this.#repair();
     }
     throw new IndexUnavailableError(why);
   }
 
-  #troubleOf(
+  #problemOf(
     { generation, last, store }: MetaFields,
     known: IndexState | undefined,
   ): string | undefined {
-    if (generation == null) return 'it is missing';
-    if (!this.#tables.isOurFormat(generation)) return 'it has another format';
-    if (store !== this.#storage?.storeId) return 'it is of other data';
+    if (generation == null) return 'the index is missing';
+    if (!this.#tables.isOurFormat(generation)) return 'the index has another format';
+    if (store !== this.#storage?.storeId) return 'the index belongs to another storage';
     const isSetBack = known?.generation === generation && Number(last) < known.last;
-    return isSetBack ? 'it was set back' : undefined;
+    return isSetBack ? 'the index is older than the storage' : undefined;
   }
 
   #note({ generation, last }: IndexState): void {
@@ -216,8 +213,8 @@ export class HubIndex implements StorageObserver {
   }
 
   /**
-   * @returns whether they are in the index; `false` when it is not the one that is known any more.
-   * @throws IndexUnavailableError when Redis did not answer: some of them may be in it.
+   * @returns whether they are applied; `false` when the index is no longer the known one.
+   * @throws IndexUnavailableError when Redis did not answer: some of them may be applied.
    */
   async #apply(known: IndexState, entries: readonly JournalEntry[]): Promise<boolean> {
     if (!(await this.#tables.apply(known, entries))) return false;
@@ -249,23 +246,35 @@ export class HubIndex implements StorageObserver {
     });
   }
 
+  #logMissing(why: string): void {
+    this.logger.warn({ why }, 'the hub index is unusable and is being rebuilt');
+  }
+
+  #logFailed(error: unknown): void {
+    this.logger.error({ err: error }, 'could not rebuild the hub index; retrying');
+  }
+
+  #logRepaired(how: 'caught up' | 'made anew', entries: number): void {
+    this.logger.info({ how, entries }, 'the hub index is up to date');
+  }
+
   async #repairUntilDone(lastOrder: number | undefined): Promise<void> {
     while (!this.#isStopped) {
       try {
         if (await this.#repairOnce(lastOrder)) return;
       } catch (error) {
-        this.log.failed(error);
+        this.#logFailed(error);
       }
       await delay(RETRY_MS);
     }
   }
 
-  /** @returns whether the index is sound now. */
+  /** @returns whether the index is consistent now. */
   async #repairOnce(lastOrder: number | undefined): Promise<boolean> {
     const storage = this.#storage;
     if (storage === undefined) return false;
     const meta = await this.#tables.state();
-    // An index that is ahead of the journal knows of payloads that are not there.
+    // An index ahead of the journal refers to payloads that do not exist.
     const isAhead = lastOrder !== undefined && (meta?.last ?? 0) > lastOrder;
     if (meta?.store !== storage.storeId || isAhead) {
       const isShared = storage.orderSlack > 0;
@@ -273,7 +282,7 @@ export class HubIndex implements StorageObserver {
       const made = await this.#tables.makeAnew(storage);
       if (made === undefined) return false;
       this.#known = made.state;
-      this.log.repaired({ how: 'made anew', entries: made.entries });
+      this.#logRepaired('made anew', made.entries);
       return true;
     }
     this.#known = meta;
@@ -282,7 +291,7 @@ export class HubIndex implements StorageObserver {
       if (!(await this.#apply(this.#known, chunk))) return false;
       count += chunk.length;
     }
-    this.log.repaired({ how: 'caught up', entries: count });
+    this.#logRepaired('caught up', count);
     return true;
   }
 }

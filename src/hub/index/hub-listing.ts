@@ -93,14 +93,14 @@ interface HubTotals {
   readonly bytes: number;
 }
 
-/** Buckets looked at for one kind: so many at a time, so many times. */
+/** Limits of buckets that are searched for one kind: so many at a time, so many times. */
 const BUCKETS_AT_ONCE = 100;
 const BUCKET_STEPS = 10;
 
 /** Members of a conversation that are in memory at a time. */
 const MEMBERS_AT_ONCE = 16;
 
-/** Lists of the index. Newest first, except for the members of a conversation. */
+/** Lists of the index, newest first, except for the members of a conversation. */
 @Injectable()
 export class HubListing {
   constructor(private readonly index: HubIndex) {}
@@ -119,8 +119,8 @@ export class HubListing {
   }
 
   /**
-   * @param kind - of the wanted buckets; empty for any. One call looks at a bounded number of buckets: a page may be shorter
-   *   than asked for and still have a next one.
+   * @param kind - of the buckets; empty for any. One call checks a limited number of buckets, so a page may be shorter
+   *   than requested and still have a next one.
    */
   buckets(owner: string, page: Page, kind = ''): Promise<BucketPage> {
     const part = keyPart(owner);
@@ -176,7 +176,7 @@ export class HubListing {
     );
   }
 
-  /** By their numbers, and among those without one by when they were first written. */
+  /** By number, and without a number by the time they were first written. */
   async members(owner: string, conversation: string, page: Page): Promise<readonly StoredObject[]> {
     const found: StoredObject[] = [];
     for await (const member of this.eachMember(owner, conversation, page))
@@ -184,7 +184,7 @@ export class HubListing {
     return found;
   }
 
-  /** The same, a few at a time: a conversation may be longer than fits in memory many times over. */
+  /** The same, a few at a time, because a conversation may be much longer than fits in memory. */
   async *eachMember(
     owner: string,
     conversation: string,
@@ -218,19 +218,21 @@ export class HubListing {
     return this.index.query((redis) => objects(redis, keyPart(owner), [keyPart(id)]));
   }
 
-  /** Of a bucket, or of all an owner has where it is empty. */
+  /** Of a bucket, or of all buckets of the owner if it is empty. */
   files(owner: string, bucket: string, page: Page): Promise<FilePage> {
     const part = keyPart(owner);
     const key = bucket === '' ? idsKey(part) : bucketIdsKey(part, keyPart(bucket));
     return this.#filesOf(key, page, (redis, parts) => objects(redis, part, parts));
   }
 
-  /** What each of an owner's files costs, as `src/hub/sales/price.ts` writes it; in their order. */
+  /**
+   * Prices of an owner's files, as `src/hub/sales/price.ts` writes them; in the order of the files.
+   */
   termsOf(owner: string, found: readonly StoredObject[]): Promise<(string | undefined)[]> {
     return this.index.query((redis) => termsOf(redis, keyPart(owner), found, this.index));
   }
 
-  /** What a name stands for and stood for, newest first, as far as it is kept. */
+  /** Stored versions of a name, newest first. */
   versions({ owner, id }: ObjectName): Promise<readonly StoredObject[]> {
     const [part, name] = [keyPart(owner), keyPart(id)];
     return this.index.query(async (redis) => {
@@ -249,7 +251,7 @@ export class HubListing {
     });
   }
 
-  /** The newest payloads of everybody, as far as they are remembered. */
+  /** The newest payloads of all owners, within a limit. */
   recent(page: Page): Promise<FilePage> {
     return this.#filesOf(recentKey(), page, async (redis, names) => {
       const found = await Promise.all(
@@ -294,7 +296,7 @@ export class HubListing {
     });
   }
 
-  /** Every takedown and putting back, the newest first. */
+  /** All takedowns and restorations, the newest first. */
   takedownActs(page: Page): Promise<readonly Takedown[]> {
     return this.index.query(async (redis) =>
       (await newest(redis, takedownActsKey(), page)).map(takedownOf),
@@ -311,7 +313,7 @@ export class HubListing {
     });
   }
 
-  /** 0 for ever. */
+  /** 0 without limit. */
   retentionOf(owner: string): Promise<number> {
     return this.index.query(async (redis) => {
       return daysIn((await redis.hget(retentionsKey(), keyPart(owner))) ?? '');
@@ -319,11 +321,11 @@ export class HubListing {
   }
 
   /**
-   * What an owner stored last before a moment, the oldest first.
+   * Files whose newest version was stored before a time, the oldest first.
    *
    * @param owner - as in keys.
    * @param before - microseconds since the epoch.
-   * @returns `undefined` in place of what has a price, and of what is gone.
+   * @returns `undefined` in place of a file that has a price or is gone.
    */
   olderThan(
     owner: Part,
@@ -337,7 +339,7 @@ export class HubListing {
       return ids.map((id) => {
         const named = byId.get(id);
         if (named === undefined || named.terms !== undefined) return undefined;
-        // It may have been written again since its place in the list was read.
+        // The file may have been written again since the list was read.
         return named.object.order <= before ? named.object : undefined;
       });
     });
@@ -394,7 +396,7 @@ export class HubListing {
     });
   }
 
-  /** Payloads of all owners that can be found and buckets that were created, and whether this name is one of them. */
+  /** Numbers of findable payloads and created buckets of all owners, and whether this name is one of them. */
   fill({
     owner,
     id,

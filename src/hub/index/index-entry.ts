@@ -4,7 +4,7 @@ import { membershipOf } from './conversation.js';
 import { keyPart } from './keys.js';
 import type { PriceSeal } from './price-seal.js';
 
-/** The arguments a script takes an entry as; see `index-scripts.ts`. */
+/** The script arguments of an entry; see `index-scripts.ts`. */
 export function entryArguments(entry: JournalEntry, seal: PriceSeal): string[] {
   const { order, owner, id } = entry;
   const op = entry.op === 'price' && entry.withdraws !== undefined ? 'withdraw' : entry.op;
@@ -34,7 +34,7 @@ function textOf(entry: JournalEntry, seal: PriceSeal): string {
   }
 }
 
-/** What the index keeps of a payload; `kb` and `kc` are the bucket and the conversation in keys. */
+/** The index entry of a payload; `kb` and `kc` are the bucket and the conversation in keys. */
 function indexTextOf(object: StoredObject): string {
   const { owner, id, bucket, kind, contentType, volume, start, size, sha256, blocks } = object;
   const membership = membershipOf(id);
@@ -70,7 +70,7 @@ const Kept = z.object({
   blocks: z.string(),
 });
 
-/** @param text - `<order>|<JSON>`. @throws when it is not what this service wrote. */
+/** @param text - `<order>|<JSON>`. @throws when this service did not write it. */
 export function objectOf(text: string): StoredObject {
   const at = text.indexOf('|');
   const kept = Kept.parse(JSON.parse(text.slice(at + 1)));
@@ -82,7 +82,7 @@ const KeptBucket = z.object({ bucket: z.string(), kind: z.string() });
 /** A bucket that its owner created. */
 type MadeBucket = z.infer<typeof KeptBucket>;
 
-/** @param text - `<order>|<JSON>`. @throws when it is not what this service wrote. */
+/** @param text - `<order>|<JSON>`. @throws when this service did not write it. */
 export function madeBucketOf(text: string): MadeBucket {
   return KeptBucket.parse(JSON.parse(text.slice(text.indexOf('|') + 1)));
 }
@@ -100,7 +100,7 @@ const KeptTakedown = z.object({
   by: z.string(),
 });
 
-/** @param text - `<order>|<JSON>`. @throws when it is not what this service wrote. */
+/** @param text - `<order>|<JSON>`. @throws when this service did not write it. */
 export function takedownOf(text: string): Takedown {
   const at = text.indexOf('|');
   const kept = KeptTakedown.parse(JSON.parse(text.slice(at + 1)));

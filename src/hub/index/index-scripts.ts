@@ -1,12 +1,11 @@
 import { script } from '../../platform/redis/redis-scripts.js';
 
 /**
- * The scripts of the hub's index. `meta` says which data the index is of and how far it goes; every script
- * asserts it, so that a lost index, one of other data and one that was set back are never read as "there
- * is no such file".
+ * The scripts of the hub's index. `meta` names the data of the index and its newest order. Every script checks it, so
+ * that a lost, foreign or set-back index is never read as "there is no such file".
  *
- * An entry is written `<order>|<JSON>`. Applying an entry twice, or entries of different writers in
- * another order, gives the same index: what is older never replaces what is newer.
+ * An entry is written `<order>|<JSON>`. Applying an entry twice, or entries of different writers in another order,
+ * gives the same index: an older entry never replaces a newer one.
  */
 const PRELUDE = String.raw`
 local I = 'hub:i:'
@@ -43,11 +42,21 @@ end
 -- 0 for what was not written here.
 local function order_of(row) return tonumber(string.match(row, '^(%d+)|') or '0') end
 
+-- Without its file a removed price is kept for two hours: entries of other writers are at most an hour late.
+local function forget_removed_price(owner, id)
+  local row = redis.call('HGET', I .. 'p:' .. owner, id)
+  if not row or string.sub(row, -1) ~= '|' then return end
+  redis.call('HDEL', I .. 'p:' .. owner, id)
+  redis.call('SET', I .. 'pg:' .. owner .. ':' .. id, string.format('%.0f', order_of(row)), 'EX', 7200)
+end
+
 -- A price that was taken away stays as an empty one, so that no older one comes back.
 local function set_price(order, owner, id, terms)
   local old = redis.call('HGET', I .. 'p:' .. owner, id)
-  if old and order_of(old) >= tonumber(order) then return end
+  local gone = redis.call('GET', I .. 'pg:' .. owner .. ':' .. id) or '0'
+  if math.max(old and order_of(old) or 0, tonumber(gone)) >= tonumber(order) then return end
   redis.call('HSET', I .. 'p:' .. owner, id, order .. '|' .. terms)
+  if redis.call('HEXISTS', I .. 'o:' .. owner, id) == 0 then forget_removed_price(owner, id) end
 end
 
 -- Only the terms that are named: a price that was set since stays.
@@ -90,11 +99,13 @@ local function set_retention(order, owner, days)
   redis.call('HSET', I .. 'k', owner, order .. '|' .. days)
 end
 
--- Each payload counts once, however often this is applied, and in whatever order.
-local function note_freed(owner, text)
+-- Each payload counts once, however often this is applied, and in whatever order. After two hours no entry names it again.
+local function note_freed(order, owner, text)
+  local freed = I .. 'f:' .. owner
+  redis.call('ZREMRANGEBYSCORE', freed, '-inf', string.format('%.0f', tonumber(order) - 7200e6))
   for _, payload in ipairs(cjson.decode(text)) do
     local place = string.format('%.0f:%.0f', payload.volume, payload.start)
-    if redis.call('SADD', I .. 'f:' .. owner, place) == 1 then
+    if redis.call('ZADD', freed, 'NX', order, place) == 1 then
       if payload.size > 0 then
         local size = '-' .. string.format('%.0f', payload.size)
         redis.call('HINCRBY', I .. 'u:' .. owner, 'bytes', size)
@@ -118,14 +129,16 @@ local function count_day(order, what, by)
   redis.call('HINCRBY', I .. 'd', string.format('%.0f:', math.floor(tonumber(order) / 86400e6)) .. what, by)
 end
 
--- Any sequence of the same entries gives the same index: a removal ends all creations of a lower order.
+-- Any sequence of the same entries gives the same index: a removal ends all creations of a lower order. Entries of
+-- other writers are at most an hour late; after two the removal is forgotten.
 local function mark_bucket(order, owner, text)
   local e = cjson.decode(text)
   local made = I .. 'bm:' .. owner .. ':' .. e.kb
-  local gone = redis.call('HGET', I .. 'bg:' .. owner, e.kb) or '0'
+  local removed = I .. 'bg:' .. owner .. ':' .. e.kb
+  local gone = redis.call('GET', removed) or '0'
   local was = redis.call('EXISTS', made)
   if e.state == 'gone' then
-    if tonumber(order) > tonumber(gone) then redis.call('HSET', I .. 'bg:' .. owner, e.kb, order) end
+    if tonumber(order) > tonumber(gone) then redis.call('SET', removed, order, 'EX', 7200) end
     redis.call('ZREMRANGEBYSCORE', made, '-inf', order)
     unlist_bucket(owner, e.kb)
   elseif tonumber(order) > tonumber(gone) then
@@ -141,7 +154,7 @@ local function apply(most, op, order, owner, id, text)
   if op == 'price' then return set_price(order, owner, id, text) end
   if op == 'withdraw' then return withdraw_price(order, owner, id, text) end
   if op == 'retention' then return set_retention(order, owner, text) end
-  if op == 'freed' then return note_freed(owner, text) end
+  if op == 'freed' then return note_freed(order, owner, text) end
   if op == 'bucket' then return mark_bucket(order, owner, text) end
   -- Up to which order a removal is meant: its own, but where files got too old.
   local up_to = (op == 'remove' and text ~= '') and text or order
@@ -159,6 +172,7 @@ local function apply(most, op, order, owner, id, text)
     unlist(owner, id, old_json)
     redis.call('HDEL', I .. 'o:' .. owner, id)
     redis.call('HINCRBY', I .. 'total', 'objects', -1)
+    forget_removed_price(owner, id)
     return
   end
   local e = cjson.decode(text)
@@ -234,7 +248,7 @@ return 1
 );
 
 /**
- * Adds entries to an index that is being rebuilt, and that is not read yet.
+ * Adds entries to an index that is being rebuilt and has no readers yet.
  *
  * | ARGV | |
  * |---|---|
@@ -279,7 +293,7 @@ return 1
 );
 
 /**
- * Ends an index that is not what was written.
+ * Invalidates an index with unexpected content.
  *
  * | ARGV | |
  * |---|---|
@@ -297,7 +311,7 @@ return 1
 );
 
 /**
- * The newest entry of a name, its price, what was taken down of either, and whether the index can be believed.
+ * The newest entry of a name, its price, the takedowns of both, and whether the index can be trusted.
  *
  * | ARGV | |
  * |---|---|

@@ -8,17 +8,17 @@ import { APPLY, DISOWN, LOOK_UP, PUBLISH, REBUILD } from './index-scripts.js';
 import { INDEX_PREFIX, keyPart, metaKey, rebuildKey } from './keys.js';
 import type { PriceSeal } from './price-seal.js';
 
-/** Of the index's layout; an index with another one is rebuilt. */
-const FORMAT = '8';
+/** Version of the index's layout; an index with another one is rebuilt. */
+const FORMAT = '10';
 /** Entries applied by one script. */
 const CHUNK = 200;
-/** Milliseconds a maker of a new index may be silent. */
+/** Milliseconds without progress after which another process may rebuild. */
 const REBUILD_LEASE_MS = 10_000;
 
-/** How long an index of other processes is left to them, where several may make it: a deployment is over by then. */
+/** How long an index of other processes is left to them, if several may build it; a deployment ends by then. */
 const LEFT_ALONE_SECONDS = 300;
 
-/** What the index is made by; the same in all processes. */
+/** Rules of the index; the same in all processes. */
 export interface IndexRules {
   /** Of prices. */
   readonly seal: PriceSeal;
@@ -26,7 +26,7 @@ export interface IndexRules {
   readonly versions: number;
 }
 
-/** Which index it is and how far it goes. */
+/** The identity of the index and its newest order. */
 export interface IndexState {
   readonly generation: string;
   readonly last: number;
@@ -39,7 +39,7 @@ export interface MetaFields {
   readonly store: string | null | undefined;
 }
 
-/** The index as it lies in Redis. Whether it can be believed its user judges. */
+/** The index in Redis. Its user decides whether it can be trusted. */
 export class IndexTables {
   readonly #processId = randomBytes(6).toString('hex');
 
@@ -49,8 +49,8 @@ export class IndexTables {
   ) {}
 
   /**
-   * The newest entry of a name, of any owner where none is given, its price and its takedowns, with what the index says of itself:
-   * of an index that is not sound it cannot be read.
+   * The newest entry of a name, of any owner if none is given, with its price and takedowns and the state of the index:
+   * an inconsistent index cannot be read.
    *
    * @throws IndexUnavailableError
    */
@@ -88,7 +88,7 @@ export class IndexTables {
   }
 
   /**
-   * @returns whether they are in the index; `false` when it is not the one that is known any more.
+   * @returns whether they are applied; `false` when the index is no longer the known one.
    * @throws IndexUnavailableError when Redis did not answer: some of them may be in it.
    */
   async apply(known: IndexState, entries: readonly JournalEntry[]): Promise<boolean> {
@@ -100,7 +100,7 @@ export class IndexTables {
     return true;
   }
 
-  /** Which index of our format there is, and of what data. */
+  /** The identity of an index in our format, and of its data. */
   async state(): Promise<(IndexState & { readonly store: string }) | undefined> {
     const [generation, last, store] = await this.redis.hmget(
       metaKey(),
@@ -114,9 +114,9 @@ export class IndexTables {
   }
 
   /**
-   * Makes it from the journal. One process does, by a lease.
+   * Builds it from the journal. One process does, with a lease.
    *
-   * @returns `undefined` when another one is at it, or this one was too slow.
+   * @returns `undefined` when another process is building it, or this one was too slow.
    */
   async makeAnew(
     storage: StorageProvider,
@@ -136,13 +136,13 @@ export class IndexTables {
     const take = async (chunk: readonly JournalEntry[]): Promise<boolean> =>
       (await this.#run(REBUILD, [this.#processId, ...this.#arguments(chunk)])) === 1;
     for await (const chunk of chunksOf(storage.entries(0))) {
-      // Removals for age are applied when all prices are known.
+      // Removals for age are applied after all prices are known.
       if (!(await take(chunk.filter((entry) => !isForAge(entry))))) return undefined;
       count += chunk.length;
       removals.push(...chunk.filter(({ op }) => op === 'remove'));
       last = chunk.reduce((greatest, { order }) => Math.max(greatest, order), last);
     }
-    // Of several writers, a removal may have come before what it removes.
+    // With several writers, a removal may precede its payload.
     for (let at = 0; at < removals.length; at += CHUNK) {
       if (!(await take(removals.slice(at, at + CHUNK)))) return undefined;
     }
@@ -152,10 +152,7 @@ export class IndexTables {
     return { state: { generation, last }, entries: count };
   }
 
-  /**
-   * With another format, another number of versions, or prices sealed otherwise the index is
-   * rebuilt.
-   */
+  /** With another format, another number of versions, or another price seal the index is rebuilt. */
   isOurFormat(generation: string): boolean {
     return generation.startsWith(`${this.#format}-`);
   }
@@ -165,9 +162,8 @@ export class IndexTables {
   }
 
   /**
-   * Whether processes with other settings have rebuilt it from the same data a short time ago.
-   * During a deployment both kinds run: if each rebuilt the index of the other, it would never be
-   * usable.
+   * Whether processes with other settings have rebuilt it from the same data recently. During a deployment both kinds
+   * run: if each rebuilt the index of the other, it would never be usable.
    */
   async isOfOthersJustNow(storeId: string): Promise<boolean> {
     const fields = ['generation', 'store', 'since'] as const;
@@ -223,7 +219,7 @@ function isForAge(entry: JournalEntry): boolean {
   return entry.op === 'remove' && entry.upTo !== undefined;
 }
 
-/** Entries in portions that one script takes. */
+/** Entries in portions for one script. */
 export async function* chunksOf(
   entries: AsyncIterable<JournalEntry>,
 ): AsyncGenerator<readonly JournalEntry[]> {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Every Redis key of the hub. Names from outside stand in keys and lists as {@link keyPart} writes
- * them: short, and no two alike. Keys that begin with `hub:i:` are the index: it can be lost, and
- * is rebuilt from the storage's journal. It grows with the stored files and is removed with them.
- * The names themselves stand in the entries of `hub:i:o:` alone.
+ * Every Redis key of the hub. Names from outside are in keys and lists as {@link keyPart} writes them: short and
+ * unique. Keys that begin with `hub:i:` are the index: it can be lost, and is rebuilt from the storage's journal. It
+ * grows and shrinks with the stored files. Only the entries of `hub:i:o:` hold the names themselves.
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
@@ -15,20 +14,21 @@ import { createHash } from 'node:crypto';
  * | `hub:i:ids:<owner>` | zset | always | ids by order |
  * | `hub:i:b:<owner>` | zset | always | buckets by their first entry |
  * | `hub:i:bm:<owner>:<bucket>` | zset | always | creations of the bucket since its last removal, `<order>\|<JSON>` by order; the first counts |
- * | `hub:i:bg:<owner>` | hash | always | order of the last removal by bucket |
+ * | `hub:i:bg:<owner>:<bucket>` | string | 2 hours | order of the last removal of the bucket |
  * | `hub:i:bi:<owner>:<bucket>` | zset | always | ids of a bucket by order |
  * | `hub:i:c:<owner>` | zset | always | conversations by their first entry |
  * | `hub:i:m:<owner>:<conversation>` | zset | always | ids of a conversation by their number |
  * | `hub:i:n:<id>` | zset | always | owners of an id by order |
  * | `hub:i:v:<owner>` | hash | always | end of the last payload by volume, bytes |
  * | `hub:i:p:<owner>` | hash | always | price by id: `<order>\|<MAC>\|<terms>`, no terms where it was taken away; see `price-seal.ts` |
+ * | `hub:i:pg:<owner>:<id>` | string | 2 hours | order of the removal of a price whose file is gone |
  * | `hub:i:w:<owner>:<id>` | zset | always | older payloads of a name by order, as many as `HUB_VERSIONS` says: `<order>\|<JSON>` |
  * | `hub:i:k` | hash | always | for how many days an owner's files are kept, 0 for ever: `<order>\|<days>` |
  * | `hub:i:t` | hash | always | by SHA-256 the newest takedown or putting back of these bytes: `<order>\|<JSON>` |
  * | `hub:i:td` | zset | always | SHA-256 of what is taken down, by order |
  * | `hub:i:ta` | zset | always | every takedown and putting back, `<order>\|<JSON>` by order |
  * | `hub:i:u:<owner>` | hash | always | `bytes` and `count` of what was stored and is not freed |
- * | `hub:i:f:<owner>` | set | always | payloads that are freed, `<volume>:<start>` |
+ * | `hub:i:f:<owner>` | zset | always | payloads that were freed up to two hours before the last one, `<volume>:<start>` by order |
  * | `hub:i:d` | hash | always | counts by `<days since 1970>:<owners, buckets, objects, bytes or volumes>`: what came on that day (UTC) |
  * | `hub:i:recent` | zset | always | the newest 1000 payloads, `<owner>:<id>` by order |
  * | `hub:rebuild` | string | 10 seconds, renewed | the process that rebuilds the index |
@@ -43,20 +43,20 @@ import { createHash } from 'node:crypto';
  * | `hub:sale:<authorization>` | string | until access ends, and the payment can no longer be presented | a sale as JSON, see `src/hub/sales/sale.ts` |
  * | `hub:sold:<payer>:<file>` | string | until access ends | authorization of the sale that a payer has of a file |
  *
- * One hub per Redis database: an index of another store is taken for a lost one.
+ * One hub per Redis database: an index of another store counts as lost.
  */
 export const INDEX_PREFIX = 'hub:i:';
 
 const PLAIN = /^[\w.-]{1,43}$/;
 const HASHED = '~';
 
-/** A name as it stands in keys and lists: itself where it is short and plain, else a hash of it. */
+/** A name in keys and lists: unchanged if it is short and plain, otherwise its hash. */
 export function keyPart(name: string): string {
   if (PLAIN.test(name)) return name;
   return HASHED + createHash('sha256').update(name).digest('base64url');
 }
 
-/** The name that a part stands for; `undefined` where it is a hash, and an entry has to be asked. */
+/** The name of a part; `undefined` for a hash, whose name is in an entry. */
 export function nameOfPart(part: string): string | undefined {
   return part.startsWith(HASHED) ? undefined : part;
 }

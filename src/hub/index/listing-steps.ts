@@ -17,7 +17,7 @@ import {
 export interface Page {
   readonly offset: number;
   readonly length: number;
-  /** The page begins behind this row. */
+  /** The page begins after this row. */
   readonly behind?: Row | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Row {
   readonly order: number;
 }
 
-/** A name and when it was first seen, in microseconds since the epoch. */
+/** A name with the time it was first seen, in microseconds since the epoch. */
 export interface Named {
   readonly name: string;
   readonly since: number;
@@ -37,14 +37,14 @@ export interface Named {
 export interface Bucket extends Named {
   /** Fixed when the bucket is created; `memory` for one that came with its first file. */
   readonly kind: string;
-  /** Created by its owner: it stays when it is empty. */
+  /** Created by its owner, so it stays when it is empty. */
   readonly isMade: boolean;
 }
 
 /** Kind of a bucket that came with its first file. */
 const USUAL_KIND = 'memory';
 
-/** Names that are looked up at a time: what is asked together is also answered together. */
+/** Names that are looked up together. */
 const NAMES_AT_ONCE = 256;
 
 /** A place in a conversation. */
@@ -65,7 +65,7 @@ export async function membersFrom(
   );
 }
 
-/** Where a conversation goes on behind a member, though it or others may be gone meanwhile. */
+/** The position after a member, even if it or others are gone. */
 export async function rankBehind(
   redis: Redis,
   key: string,
@@ -109,7 +109,7 @@ export async function newest(redis: Redis, key: string, page: Page): Promise<Par
   return (await newestRows(redis, key, page)).map(({ part }) => part);
 }
 
-/** @param look - finds the name behind a hash; what has none any more is left out. */
+/** @param look - finds the name of a hash; parts without a name are left out. */
 export async function named(
   redis: Redis,
   key: string,
@@ -146,7 +146,7 @@ export async function newestObject(
   return object;
 }
 
-/** @param rows - of an owner's list of buckets. A bucket that is gone meanwhile is left out. */
+/** @param rows - of an owner's list of buckets. A bucket that is gone is left out. */
 export async function bucketsOf(
   redis: Redis,
   owner: Part,
@@ -177,7 +177,7 @@ export async function objects(
   return texts.flatMap((text) => (text === null ? [] : [objectOf(text)]));
 }
 
-/** What an owner's names cost, as {@link HubIndex.termsIn} reads it; in their order. */
+/** Prices of an owner's names, as {@link HubIndex.termsIn} reads them; in their order. */
 export async function termsOf(
   redis: Redis,
   owner: Part,
@@ -189,7 +189,7 @@ export async function termsOf(
   return Promise.all(found.map((object, at) => index.termsIn(object, rows[at])));
 }
 
-/** With what they cost, and what is taken down of them. */
+/** With prices and takedowns. */
 export async function priced(
   redis: Redis,
   owner: Part,
@@ -215,7 +215,7 @@ export async function priced(
   }));
 }
 
-/** @param digests - of bytes. @returns what is taken down of them. */
+/** @param digests - of bytes. @returns their takedowns. */
 export async function takedownsOf(redis: Redis, digests: readonly string[]): Promise<Takedown[]> {
   if (digests.length === 0 || (await redis.exists(takenDownKey())) === 0) return [];
   const texts = await redis.hmget(takedownsKey(), ...digests);

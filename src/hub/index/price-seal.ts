@@ -6,13 +6,13 @@ import type { ObjectName, Pricing } from '../storage/storage-provider.js';
  * writer of Redis could change the price of a file and its payee. The journal has no such mark:
  * after a change of the secret the index is rebuilt.
  *
- * A row that is taken out, or an older one of the same file that is put back, is not noticed.
+ * A removed row, or an older row of the same file, is not noticed.
  */
 export class PriceSeal {
-  /** @param secret - without one nothing is sold, and the mark is worth nothing. */
+  /** @param secret - without one nothing is sold, and the mark is useless. */
   constructor(private readonly secret: string) {}
 
-  /** Tells seals apart, and nothing of the secret: an index whose prices were marked by another one is another index. */
+  /** Identifies the seal without revealing the secret: prices with another seal make another index. */
   get id(): string {
     return createHmac('sha256', this.secret).update('seal').digest('hex').slice(0, 12);
   }
@@ -23,7 +23,7 @@ export class PriceSeal {
   }
 
   /**
-   * @param row - as the index has it.
+   * @param row - as stored in the index.
    * @returns the terms, empty for a removed price; `undefined` for a row that was not written here
    *   for this name.
    */

@@ -21,17 +21,17 @@ import { HubRefusal } from '../wire/hub-refusal.js';
 import { Reservation } from './reservation.js';
 import { UnderWay } from './under-way.js';
 
-/** How many requests may come at once after a pause, in seconds' worth of the rate. */
+/** Burst after a pause, in seconds of the rate. */
 const BURST_SECONDS = 2;
-/** The file system is asked no more often. */
+/** Interval of measurements of the file system. */
 const MEASURE_KEPT_MS = 1000;
-/** What an upload takes of Redis at most, and what an older version of it does. */
+/** Maximum of Redis memory for an upload, and for an older version. */
 const ENTRY_BYTES = 4096;
 const VERSION_BYTES = 2048;
-/** And a note on links that were taken back. */
+/** The same for a note on revoked links, and for a nonce. */
 const NOTE_BYTES = 512;
 
-/** How much and how often. Whatever is off costs nothing. */
+/** Limits of sizes and rates. A limit that is off costs nothing. */
 @Injectable()
 export class HubLimits {
   readonly #streams = new StreamSlots();
@@ -60,16 +60,16 @@ export class HubLimits {
     }, MEASURE_KEPT_MS);
   }
 
-  /** @throws HubRefusal when the caller's address asks too often. */
+  /** @throws HubRefusal when the caller's address exceeds its rate. */
   async takeAddress(request: Request, response: Response): Promise<void> {
     if (this.#rate === undefined) return;
     note(response, await this.#limiter.take(`ip:${addressGroup(request.ip)}`, this.#rate));
   }
 
   /**
-   * Only who has signed is counted by name: else anybody could use up an owner's rate.
+   * Only signers are counted by name; otherwise anybody could use up an owner's rate.
    *
-   * @throws HubRefusal when the signer asks too often, from whatever addresses.
+   * @throws HubRefusal when the signer exceeds its rate, from all addresses together.
    */
   async takeSigner({ signer }: Caller, response: Response): Promise<void> {
     if (this.#rate === undefined || signer === undefined) return;
@@ -77,9 +77,9 @@ export class HubLimits {
   }
 
   /**
-   * A place among the long answers under way, until this one is read or its client has gone.
+   * A place among the long answers in progress, until this one is read or its client has gone.
    *
-   * @returns gives it back before that.
+   * @returns releases it earlier.
    * @throws HubRefusal when all places are taken.
    */
   takeStream(request: Request, response: Response): () => void {
@@ -89,9 +89,9 @@ export class HubLimits {
   }
 
   /**
-   * Begins an upload. Of an owner's quota all counts that was stored and is not freed.
+   * Begins an upload. An owner's quota counts everything that was stored and is not freed.
    *
-   * @param owner - where it is known before the upload is whole.
+   * @param owner - where it is known before the upload is complete.
    * @returns to be ended when the payload is stored, or will not be.
    */
   begin(owner?: string): Reservation {
@@ -112,17 +112,26 @@ export class HubLimits {
   }
 
   /**
-   * Room in the index for a note of an owner. Anyone with a key can be an owner, so only owners
-   * with stored files may add notes when the index is nearly full: their files bound the notes.
+   * Space in the index for a note of an owner. Anyone with a key can be an owner, so only owners with stored files may
+   * add notes when the index of the hub is nearly full: their files limit the notes.
    *
    * @throws HubRefusal where the index is full.
    */
   async takeNote(owner: string): Promise<void> {
-    const inUse = await this.#index.take(NOTE_BYTES);
-    if (inUse === undefined && (await this.listing.usageOf(owner)).bytes === 0) {
-      throw HubRefusal.unavailable('the index is nearly full');
+    if (await this.#index.use(NOTE_BYTES)) return;
+    if ((await this.listing.usageOf(owner)).bytes === 0) {
+      throw HubRefusal.unavailable('the index of the hub is nearly full');
     }
-    inUse?.();
+  }
+
+  /**
+   * Space for the record of a sale, which has to be there before its payment is settled.
+   *
+   * @throws HubRefusal where Redis is nearly full.
+   */
+  async takeSale(bytes: number): Promise<void> {
+    if (await this.#index.use(bytes)) return;
+    throw HubRefusal.unavailable('the index is nearly full; nothing is sold now');
   }
 
   /**
@@ -140,7 +149,9 @@ export class HubLimits {
     };
     try {
       if (inUse === undefined) {
-        throw HubRefusal.unavailable('the index is nearly full; nothing more is taken');
+        throw HubRefusal.unavailable(
+          'the index of the hub is nearly full, so the hub stores nothing more',
+        );
       }
       // No file has the empty id.
       await this.#assertCount({ owner, id: '' }, others);
@@ -156,7 +167,7 @@ export class HubLimits {
     if (maxObjects === undefined) return;
     const { objects, isKnown } = await this.listing.fill(name);
     if (!isKnown && objects + underWay >= maxObjects) {
-      throw HubRefusal.forbidden(`the hub is full: it keeps ${maxObjects} files`);
+      throw HubRefusal.forbidden(`the hub is full: it has its maximum of ${maxObjects} files`);
     }
   }
 
@@ -170,7 +181,7 @@ export class HubLimits {
   }
 }
 
-/** Says where the caller stands (draft-ietf-httpapi-ratelimit-headers), whether it may go on or not. */
+/** Sends the caller's rate (draft-ietf-httpapi-ratelimit-headers), also with a refusal. */
 function note(response: Response, verdict: RateVerdict): void {
   for (const [name, value] of Object.entries(limitHeaders(verdict))) {
     response.setHeader(name, value);
@@ -179,15 +190,15 @@ function note(response: Response, verdict: RateVerdict): void {
 }
 
 /**
- * Long answers under way at once. Each keeps a verified block of a payload in memory, two or three of
- * them with what is on its way to the client, for as long as the client takes to read it.
+ * Long answers in progress at once. Each keeps two or three verified blocks of a payload in memory for as long as the
+ * client takes to read it.
  */
 const ALL_MAX = 128;
-/** Of one address, IPv6 by /56, so that slow readers do not block others. */
+/** Limit for one address, IPv6 by /56, so that slow readers do not block others. */
 const ADDRESS_MAX = 32;
 const RETRY_AFTER_SECONDS = 2;
 
-/** Counts the long answers under way; it holds no more than there are. */
+/** Counts the long answers in progress. */
 export class StreamSlots {
   readonly #byAddress = new Map<string, number>();
   #all = 0;
@@ -199,7 +210,7 @@ export class StreamSlots {
   /**
    * @param address - of the reader, by the group it belongs to.
    * @returns gives the place back, once.
-   * @throws HubRefusal when too many are under way.
+   * @throws HubRefusal when too many are in progress.
    */
   take(address: string): () => void {
     const own = this.#byAddress.get(address) ?? 0;

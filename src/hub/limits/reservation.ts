@@ -5,7 +5,7 @@ import { CROWD_RETRY_SECONDS } from '../wire/body-reader.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import type { UnderWay } from './under-way.js';
 
-/** What an upload has grown by when it is granted more. */
+/** An upload reserves more after it has grown by this. */
 const STEP_BYTES = 1_048_576;
 
 export interface Rooms {
@@ -14,20 +14,20 @@ export interface Rooms {
   readonly disk: Headroom;
   /** Bytes of the index. */
   readonly index: Headroom;
-  /** What an upload takes of the index at most. */
+  /** The most memory that an upload takes in the index. */
   readonly entryBytes: number;
   readonly memory: BodyShare;
-  /** How much of an upload of so many bytes is in memory. */
+  /** The part of an upload that is in memory. */
   readonly heldOf: (bytes: number) => number;
-  /** @throws HubRefusal where an owner has stored too much already for so many bytes. */
+  /** @throws HubRefusal where the owner has no quota left for this many bytes. */
   readonly assertQuota: (owner: string, bytes: number) => Promise<void>;
-  /** @throws HubRefusal where there are too many files already for this one and so many others. */
+  /** @throws HubRefusal where there are too many files for this one and the concurrent ones. */
   readonly assertCount: (object: NewObject, others: number) => Promise<void>;
 }
 
-/** The room of one upload: it grows as the upload comes in, and is released as a whole. */
+/** The space of one upload: it grows with the upload, and is released as a whole. */
 export class Reservation {
-  /** Came in, and not granted yet. */
+  /** Arrived and not reserved yet. */
   #pending = 0;
   #granted = 0;
   #arrived = 0;
@@ -36,7 +36,7 @@ export class Reservation {
   #isEnded = false;
   readonly #inUse: (() => void)[] = [];
 
-  /** @param owner - `undefined` where only the end of the upload says. */
+  /** @param owner - `undefined` where it is known only at the end of the upload. */
   constructor(
     private readonly rooms: Rooms,
     private owner: string | undefined,
@@ -55,10 +55,10 @@ export class Reservation {
   }
 
   /**
-   * Room for the upload as a whole. Uploads of an owner under way in other processes are not seen; each of them can
-   * go over by itself.
+   * Space for the upload as a whole. Concurrent uploads of an owner in other processes are not counted; each of them
+   * can exceed the limit once.
    *
-   * @param more - bytes of it that came at once, and are counted as memory elsewhere.
+   * @param more - further bytes, whose memory is counted elsewhere.
    * @throws HubRefusal
    */
   async close(object: NewObject, more = 0): Promise<void> {
@@ -72,11 +72,15 @@ export class Reservation {
     }
     this.#pending += more;
     await this.#grant();
-    await this.#take(index, entryBytes, 'the index is nearly full; nothing more is taken');
+    await this.#take(
+      index,
+      entryBytes,
+      'the index of the hub is nearly full, so the hub stores nothing more',
+    );
     await assertCount(object, others);
   }
 
-  /** To be called when the upload is stored, or will not be; again, too. */
+  /** Call it when the upload is stored, or will not be. Idempotent. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -94,17 +98,18 @@ export class Reservation {
     this.#held = bytes;
   }
 
-  /**
-   * A limit that other uploads have filled is no fault of this request, and may be free again at
-   * any time.
-   */
+  /** A limit that other uploads have filled is not the fault of this request, and may be free again soon. */
   async #grant(): Promise<void> {
     const { underWay, disk, assertQuota } = this.rooms;
     const bytes = this.#pending;
     this.#pending = 0;
-    // Bytes granted before are on their way out of memory.
+    // Bytes reserved before are leaving memory.
     this.#use();
-    await this.#take(disk, bytes, 'the storage is nearly full; nothing more is taken');
+    await this.#take(
+      disk,
+      bytes,
+      'the storage of the hub is nearly full, so the hub stores nothing more',
+    );
     if (this.owner === undefined) {
       this.#granted += bytes;
       return;

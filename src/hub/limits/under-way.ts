@@ -1,12 +1,12 @@
 /**
- * Uploads that are complete and not in the index yet, and the room granted to uploads, by owner. It
- * holds only owners with such uploads.
+ * Complete uploads that are not in the index yet, and the reserved space of uploads, by owner. It holds only owners
+ * with such uploads.
  */
 export class UnderWay {
   readonly #byOwner = new Map<string, number>();
   #objects = 0;
 
-  /** @returns how many others are. */
+  /** @returns the number of others. */
   addObject(): number {
     this.#objects += 1;
     return this.#objects - 1;
@@ -16,7 +16,7 @@ export class UnderWay {
     this.#objects -= 1;
   }
 
-  /** @returns bytes of this owner, with these. */
+  /** @returns bytes of this owner, including these. */
   grant(owner: string, bytes: number): number {
     const granted = (this.#byOwner.get(owner) ?? 0) + bytes;
     this.#byOwner.set(owner, granted);

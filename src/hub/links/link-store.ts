@@ -6,21 +6,22 @@ import { metaKey, spentLinksKey, voidedLinksKey } from '../index/keys.js';
 import { LINK_LIFETIME_MAX_SECONDS, type ShareLink } from './share-link.js';
 import { CLOCK_SKEW_SECONDS, familiesOf, type NotedLink, SLACK_SECONDS } from './signed-link.js';
 
-/** Links of one owner that were used up or taken back and are not over yet. */
+/** Limit of used and revoked links of one owner that have not expired. */
 const SPENT_MAX = 1000;
 
 /**
- * - `open`: it may be used, or was spent just now by this call.
- * - `spent`: it was used up or taken back before.
- * - `void`: its owner took back all of its time or of its family, or what was spent before it was issued is not known any more.
- * - `full`: it is open, and cannot be spent: {@link SPENT_MAX} others of its owner are.
+ * - `open`: it may be used, or this call has just used it up.
+ * - `spent`: it was used up or revoked before.
+ * - `void`: its owner revoked all links of its time or of its family, or the record of used links from before its issue
+ *   was lost.
+ * - `full`: it is open, but cannot be used up, because {@link SPENT_MAX} others of its owner are.
  */
 export type LinkState = 'open' | 'spent' | 'void' | 'full';
 
 const LINK_STATES: ReadonlySet<unknown> = new Set<LinkState>(['open', 'spent', 'void', 'full']);
 
 /**
- * Whether a link may be used, and notes that it was.
+ * Checks whether a link may be used, and records the use.
  *
  * | KEYS | |
  * |---|---|
@@ -63,7 +64,7 @@ return 'open'
 `,
 );
 
-/** Remembers which share links were used up or taken back, until each is over. */
+/** Remembers used and revoked share links until they expire. */
 @Injectable()
 export class LinkStore {
   constructor(@Inject(HUB_REDIS) private readonly redis: Redis) {}
@@ -74,17 +75,17 @@ export class LinkStore {
   }
 
   /**
-   * Uses a link up; of any number of callers one gets `open`.
+   * Uses a link up; of concurrent callers one gets `open`.
    *
-   * @throws RedisUnavailableError: it may be spent.
+   * @throws RedisUnavailableError: it may be used up.
    */
   spend(link: ShareLink, now: number): Promise<LinkState> {
     return this.#run(link, now, true);
   }
 
   /**
-   * Takes back every link of an owner that there is: until the newest time of issue that one may bear now, for the clock
-   * of who signed it may be ahead.
+   * Revokes every present link of an owner, up to the latest possible time of issue, because the signer's clock may be
+   * ahead.
    *
    * @returns that time, Unix seconds.
    * @throws RedisUnavailableError
@@ -97,12 +98,12 @@ export class LinkStore {
   }
 
   /**
-   * Takes back every link of a family, also those that are made later. It counts among links that were spent.
+   * Revokes every link of a family, also later ones. It counts among the used links.
    *
    * @throws RedisUnavailableError
    */
   voidFamily(owner: string, family: string, now: number): Promise<LinkState> {
-    // Later than any time until which all were taken back.
+    // Later than any time until which all links were revoked.
     const issuedAt = now + CLOCK_SKEW_SECONDS + 1;
     const until = issuedAt + LINK_LIFETIME_MAX_SECONDS;
     return this.#run({ owner, nonce: family, issuedAt, until }, now, true);

@@ -1,3 +1,5 @@
+import type { HubLinksTakenBack } from '../api/hub.response.js';
+
 /** Links of one kind, as their owners take them back. */
 interface RevocableLinks {
   revoke(owner: string, link: string): Promise<void>;
@@ -6,15 +8,13 @@ interface RevocableLinks {
 }
 
 /**
- * Takes back one link, those of a family, or every one of an owner where neither is named.
- *
- * @returns what is answered.
+ * Revokes one link, a family, or all links of an owner where neither is named.
  */
 export async function revokeLinks(
   links: RevocableLinks,
   owner: string,
   { link, family }: { readonly link: string; readonly family: string },
-): Promise<object> {
+): Promise<HubLinksTakenBack> {
   if (link !== '') {
     await links.revoke(owner, link);
     return { Owner: owner, Links: 'one' };

@@ -38,7 +38,7 @@ async function signed(link: ShareLink, hub = HUB): Promise<SignedShareLink> {
 }
 
 const textOf = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-const judged = (link: SignedShareLink, now = NOW): string =>
+const result = (link: SignedShareLink, now = NOW): string =>
   verifyShareLink(link, { hub: HUB, recover: recoverSigner, now }).kind;
 
 describe('a share link', () => {
@@ -46,7 +46,7 @@ describe('a share link', () => {
     const link = await signed(plain);
     const read = readShareLink(textOf({ ...link, owner: owner.address }));
     expect(read).toEqual(link);
-    expect(judged(link)).toBe('good');
+    expect(result(link)).toBe('good');
   });
 
   it('is for the newest of the name where it names no content', async () => {
@@ -65,27 +65,27 @@ describe('a share link', () => {
   ];
   it.each(others)('is worth nothing with another %s than was signed', async (field, value) => {
     const link = await signed(plain);
-    expect(judged({ ...link, [field]: value })).toBe('bad');
+    expect(result({ ...link, [field]: value })).toBe('bad');
   });
 
   it('is worth nothing at another hub', async () => {
-    expect(judged(await signed(plain, `0x${'12'.repeat(20)}`))).toBe('bad');
+    expect(result(await signed(plain, `0x${'12'.repeat(20)}`))).toBe('bad');
   });
 
   it('is over at its second, and says so only of a link of its owner', async () => {
     const link = await signed(plain);
-    expect(judged(link, plain.until - 1)).toBe('good');
-    expect(judged(link, plain.until)).toBe('over');
-    expect(judged({ ...link, name: 'another' }, plain.until)).toBe('bad');
+    expect(result(link, plain.until - 1)).toBe('good');
+    expect(result(link, plain.until)).toBe('over');
+    expect(result({ ...link, name: 'another' }, plain.until)).toBe('bad');
   });
 
   it('is good for no longer than is remembered, and not of a later time', async () => {
     const longest = { ...plain, until: NOW + LINK_LIFETIME_MAX_SECONDS };
-    expect(judged(await signed(longest))).toBe('good');
-    expect(judged(await signed({ ...longest, until: longest.until + 1 }))).toBe('bad');
+    expect(result(await signed(longest))).toBe('good');
+    expect(result(await signed({ ...longest, until: longest.until + 1 }))).toBe('bad');
     const later = { ...plain, issuedAt: NOW + 301, until: NOW + 3600 };
-    expect(judged(await signed(later))).toBe('bad');
-    expect(judged(await signed({ ...later, issuedAt: NOW + 300 }))).toBe('good');
+    expect(result(await signed(later))).toBe('bad');
+    expect(result(await signed({ ...later, issuedAt: NOW + 300 }))).toBe('good');
   });
 
   it('is read of its own form alone', async () => {
@@ -111,7 +111,7 @@ describe('a share link', () => {
 
   it('takes no signature that is not one of 65 bytes', async () => {
     const link = await signed(plain);
-    expect(judged({ ...link, signature: `${link.signature}00` })).toBe('bad');
-    expect(judged({ ...link, signature: '0x' })).toBe('bad');
+    expect(result({ ...link, signature: `${link.signature}00` })).toBe('bad');
+    expect(result({ ...link, signature: '0x' })).toBe('bad');
   });
 });

@@ -17,12 +17,9 @@ const KIND = {
   lifetimeMaxSeconds: LINK_LIFETIME_MAX_SECONDS,
 };
 
-/**
- * One file of an owner, for the bearer of the link: the content it names, else the newest of the
- * name.
- */
+/** One file of an owner for the bearer of the link: the named content, or the newest one of the name. */
 export interface ShareLink extends OwnersLink {
-  /** Whether it is used up by the first answer with bytes. */
+  /** Whether the first answer with bytes uses it up. */
   readonly once: boolean;
 }
 
@@ -30,12 +27,12 @@ export type SignedShareLink = ShareLink & { readonly signature: string };
 
 const Envelope = z.strictObject({ ...LINK_FIELDS, once: z.boolean() });
 
-/** @param text - base64url of JSON, as it stands in the address. @returns `undefined` for anything else. */
+/** @param text - base64url of JSON, from the URL. @returns `undefined` for any other text. */
 export function readShareLink(text: string): SignedShareLink | undefined {
   return readLink(text, Envelope);
 }
 
-/** Signature and times; whether it was used up or taken back is asked of who remembers. */
+/** Checks signature and times; the store knows whether it was used up or revoked. */
 export function verifyShareLink(link: SignedShareLink, context: LinkContext): LinkValidity {
   const { signature, ...signed } = link;
   const { issuedAt, until } = signed;

@@ -10,8 +10,8 @@ import { readShareLink, type ShareLink, verifyShareLink } from './share-link.js'
 import { assertFamily } from './signed-link.js';
 
 /**
- * Share links: an owner's signature that lets its bearer read one file until the link has expired,
- * is used up or revoked. The hub makes none and keeps none; it remembers those that were spent.
+ * Share links: an owner's signature that lets its bearer read one file until the link has expired, is used up or
+ * revoked. The hub makes and stores no links; it remembers used ones.
  */
 @Injectable()
 export class ShareLinks {
@@ -22,9 +22,9 @@ export class ShareLinks {
   ) {}
 
   /**
-   * The link in a request, if it may be used now.
+   * The link of a request, if it may be used now.
    *
-   * @param text - as it stands in the address.
+   * @param text - from the URL.
    * @throws HubRefusal, RedisUnavailableError
    */
   async open(text: string): Promise<ShareLink> {
@@ -34,32 +34,31 @@ export class ShareLinks {
   }
 
   /**
-   * A link that is good for one answer is used up by this.
+   * Uses up a link for one answer.
    *
-   * @throws HubRefusal when another request was first; RedisUnavailableError when that is not
-   *   known.
+   * @throws HubRefusal when another request was first; RedisUnavailableError when that is unknown.
    */
   async use(link: ShareLink): Promise<void> {
     if (link.once) assertOpen(await this.store.spend(link, nowSeconds()));
   }
 
   /**
-   * Takes a link back; one that is over, used up or taken back stays so.
+   * Revokes a link. Idempotent.
    *
-   * @param owner - who asks.
-   * @throws HubRefusal when it is another's link, or too many of this owner were spent.
+   * @param owner - the caller.
+   * @throws HubRefusal when it is another owner's link, or this owner has used up too many.
    */
   async revoke(owner: string, text: string): Promise<void> {
     const link = this.#signed(text, 'over too');
-    if (link.owner !== owner) throw HubRefusal.forbidden('only its owner takes a link back');
+    if (link.owner !== owner) throw HubRefusal.forbidden('only the owner of a link can revoke it');
     const now = nowSeconds();
     if (link.until > now && (await this.store.spend(link, now)) === 'full') throw fullRefusal();
   }
 
   /**
-   * Takes back every link of an owner, whether it has stored anything or not: a link is good for what is stored later.
+   * Revokes all links of an owner, even one without stored files, because a link is valid for later files.
    *
-   * @returns until which time of issue, Unix seconds.
+   * @returns the time of issue up to which they are revoked, Unix seconds.
    * @throws HubRefusal
    */
   async takeAllBack(owner: string): Promise<number> {
@@ -68,9 +67,9 @@ export class ShareLinks {
   }
 
   /**
-   * Takes back every link of a family.
+   * Revokes every link of a family.
    *
-   * @throws HubRefusal for what names none; where too many of this owner were spent.
+   * @throws HubRefusal for an invalid family, or when this owner has used up too many.
    */
   async takeFamilyBack(owner: string, family: string): Promise<void> {
     this.#assertShares();
@@ -86,15 +85,20 @@ export class ShareLinks {
     const context = { hub: this.config.hub.address, recover: this.recover, now: nowSeconds() };
     const verdict = verifyShareLink(link, context);
     if (verdict.kind === 'bad') throw HubRefusal.unauthorized(`verify link: ${verdict.message}`);
-    if (verdict.kind === 'over' && whichTimes === 'good') throw HubRefusal.gone('the link is over');
+    if (verdict.kind === 'over' && whichTimes === 'good')
+      throw HubRefusal.gone('the link has expired');
     return link;
   }
 
-  /** Else a signature for one hub would open the files of another. */
+  /** Otherwise a signature for one hub would open the files of another. */
   #assertShares(): void {
     const { isPrivate, address } = this.config.hub;
-    if (!isPrivate) throw HubRefusal.forbidden('a public hub needs no links: it shows all it has');
-    if (address === zeroAddress) throw HubRefusal.forbidden('this hub has no HUB_ADDRESS');
+    if (!isPrivate)
+      throw HubRefusal.forbidden(
+        'a public hub has no share links, because all its files are public',
+      );
+    if (address === zeroAddress)
+      throw HubRefusal.forbidden('this hub has no HUB_ADDRESS, so it accepts no links');
   }
 }
 
@@ -103,13 +107,13 @@ function assertOpen(state: LinkState): void {
   if (state === 'full') throw fullRefusal();
   throw HubRefusal.gone(
     state === 'spent'
-      ? 'the link was used up or taken back'
-      : 'the link was taken back, or is older than what this hub remembers: ask for a new one',
+      ? 'the link was used or revoked'
+      : 'the link was revoked, or is too old for this hub: ask the owner for a new link',
   );
 }
 
 function fullRefusal(): HubRefusal {
   return HubRefusal.forbidden(
-    'too many links of this owner were used up or taken back and are not over',
+    'this owner has too many links that were used or revoked and have not expired; try again later',
   );
 }

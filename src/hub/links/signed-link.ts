@@ -5,16 +5,16 @@ import { addressField, strictDomain, wordField } from '../auth/strict-authorizat
 import { NAME_MAX_BYTES } from '../names.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 
-/** How far the clock of who signs may be ahead, in seconds. */
+/** How far a signer's clock may be ahead, in seconds. */
 export const CLOCK_SKEW_SECONDS = 300;
 
 /** Characters of a link as sent; a name of the longest kind fits. */
 export const LINK_MAX_LENGTH = 4096;
 
-/** In place of a digest: whatever the bytes are. */
+/** In place of a digest: any bytes. */
 export const ANY_CONTENT: Hex = `0x${'00'.repeat(32)}`;
 
-/** What an owner lets others do with one name, by its signature. */
+/** A permission for one name that an owner has signed for others. */
 export interface OwnersLink {
   /** Lower case. */
   readonly owner: Address;
@@ -24,15 +24,15 @@ export interface OwnersLink {
   readonly sha256: Hex;
   /** Unix seconds. */
   readonly issuedAt: number;
-  /** Unix seconds; the link is worth nothing from then on. */
+  /** Unix seconds; the link is invalid from then on. */
   readonly until: number;
-  /** 32 bytes, lower case; names the link among those of its owner. */
+  /** 32 bytes, lower case; unique among the links of its owner. */
   readonly nonce: Hex;
 }
 
 /**
- * What an owner may name links by, together: the first 8 or 16 bytes of their nonces. Who signs for several gives
- * each a beginning of its own.
+ * A family of links: the first 8 or 16 bytes of their nonces. An owner who signs for several users gives each its own
+ * prefix.
  */
 const FAMILY = /^0x([0-9a-f]{16}|[0-9a-f]{32})$/;
 
@@ -45,13 +45,13 @@ export function familiesOf({ nonce }: { readonly nonce: string }): readonly [str
   return [nonce.slice(0, 2 + 16), nonce.slice(0, 2 + 32)];
 }
 
-/** Whether a link is its owner's and of its time. */
+/** Whether the owner signed a link, and its time is not over. */
 export type LinkValidity =
   | { readonly kind: 'good' }
   | { readonly kind: 'over' }
   | { readonly kind: 'bad'; readonly message: string };
 
-/** Kept a little longer than any link: the clocks of two processes may differ. */
+/** Kept a little longer than any link, because the clocks of two processes may differ. */
 export const SLACK_SECONDS = 60;
 
 /** The stored state of a link, or of a family of links. */
@@ -64,7 +64,7 @@ export interface NotedLink {
 
 const seconds = z.number().int().nonnegative();
 
-/** What every link has, and its signature. */
+/** Fields of every link, and its signature. */
 export const LINK_FIELDS = {
   owner: addressField,
   name: z.string().min(1).max(NAME_MAX_BYTES.id),
@@ -75,7 +75,7 @@ export const LINK_FIELDS = {
   signature: z.string().max(200),
 };
 
-/** @param text - base64url of JSON, as it stands in the address. @returns `undefined` for anything else. */
+/** @param text - base64url of JSON, from the URL. @returns `undefined` for any other text. */
 export function readLink<T>(text: string, shape: z.ZodType<T>): T | undefined {
   if (text.length > LINK_MAX_LENGTH) return undefined;
   try {
@@ -87,7 +87,7 @@ export function readLink<T>(text: string, shape: z.ZodType<T>): T | undefined {
 }
 
 /**
- * Whether the link is for these bytes.
+ * Whether the link permits these bytes.
  *
  * @param sha256 - hex, without `0x`.
  */
@@ -95,14 +95,14 @@ export function isOfContent(link: Pick<OwnersLink, 'sha256'>, sha256: string): b
   return link.sha256 === ANY_CONTENT || link.sha256 === `0x${sha256}`;
 }
 
-/** What a kind of link is signed as (EIP-712), in the domain of the strict form, and how long it may be good. */
+/** The signed form of a kind of link (EIP-712), in the domain of the strict form, with its longest lifetime. */
 interface LinkKind {
   readonly types: TypedData;
   readonly primaryType: string;
   readonly lifetimeMaxSeconds: number;
 }
 
-/** The hub that is asked, and what it judges by. */
+/** The hub of the request, and the data to check a link. */
 export interface LinkContext {
   readonly hub: Address;
   readonly recover: RecoverSigner;
@@ -111,9 +111,9 @@ export interface LinkContext {
 }
 
 /**
- * Signature and times; whether it was used up or taken back is asked of who remembers.
+ * Checks signature and times; the store knows whether it was used up or revoked.
  *
- * @param message - what was signed, field by field.
+ * @param message - the signed fields.
  */
 export function verifyLink(
   link: OwnersLink & { readonly signature: string },
@@ -122,15 +122,16 @@ export function verifyLink(
   { hub, recover, now }: LinkContext,
 ): LinkValidity {
   const { owner, issuedAt, until, signature } = link;
-  if (issuedAt > now + CLOCK_SKEW_SECONDS) return bad('the link is of a later time');
+  if (issuedAt > now + CLOCK_SKEW_SECONDS)
+    return bad('the link was issued in the future; compare the clocks');
   if (until - issuedAt > lifetimeMaxSeconds) {
-    return bad(`the link is good for more than ${lifetimeMaxSeconds} seconds`);
+    return bad(`the link is valid for more than ${lifetimeMaxSeconds} seconds`);
   }
   const digest = hashTypedData({ domain: strictDomain(hub), types, primaryType, message });
   const plain = normalized(signature);
   const signer = plain === undefined ? undefined : recover(digest, plain);
   if (signer?.toLowerCase() !== owner)
-    return bad('the link is not signed by its owner for this hub');
+    return bad('the link is not signed by its owner, or is for another hub');
   return until <= now ? { kind: 'over' } : { kind: 'good' };
 }
 

@@ -46,14 +46,14 @@ async function signed(link: UploadLink): Promise<SignedUploadLink> {
 }
 
 const textOf = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-const judged = (link: SignedUploadLink, now = NOW): string =>
+const result = (link: SignedUploadLink, now = NOW): string =>
   verifyUploadLink(link, { hub: HUB, recover: recoverSigner, now }).kind;
 
 describe('an upload link', () => {
   it('is read and found good as its owner signed it', async () => {
     const link = await signed(plain);
     expect(readUploadLink(textOf({ ...link, owner: owner.address }))).toEqual(link);
-    expect([judged(link), judged(link, plain.until)]).toEqual(['good', 'over']);
+    expect([result(link), result(link, plain.until)]).toEqual(['good', 'over']);
   });
 
   it('is for any bytes of any type where it names none', async () => {
@@ -75,13 +75,13 @@ describe('an upload link', () => {
     ['nonce', `0x${'ac'.repeat(32)}`],
   ];
   it.each(others)('is worth nothing with another %s than was signed', async (field, value) => {
-    expect(judged({ ...(await signed(plain)), [field]: value })).toBe('bad');
+    expect(result({ ...(await signed(plain)), [field]: value })).toBe('bad');
   });
 
   it('is good for no longer than is remembered', async () => {
     const longest = { ...plain, until: NOW + UPLOAD_LIFETIME_MAX_SECONDS };
-    expect(judged(await signed(longest))).toBe('good');
-    expect(judged(await signed({ ...longest, until: longest.until + 1 }))).toBe('bad');
+    expect(result(await signed(longest))).toBe('good');
+    expect(result(await signed({ ...longest, until: longest.until + 1 }))).toBe('bad');
   });
 
   it('is read of its own form alone', async () => {

@@ -18,12 +18,9 @@ const KIND = {
   lifetimeMaxSeconds: UPLOAD_LIFETIME_MAX_SECONDS,
 };
 
-/**
- * One upload under a name of its owner, by the bearer of the link: of these bytes, where it names
- * them.
- */
+/** One upload under a name of its owner by the bearer of the link, restricted to certain bytes if it names them. */
 export interface UploadLink extends OwnersLink {
-  /** Bytes of the file; what the hub takes at most is the bound all the same. */
+  /** Maximum bytes of the file, within the hub's own limit. */
   readonly maxBytes: number;
   /** A media type in lower case, without parameters; empty for any. */
   readonly contentType: string;
@@ -40,12 +37,12 @@ const Envelope = z.strictObject({
     .default(''),
 });
 
-/** @param text - base64url of JSON, as it stands in the address. @returns `undefined` for anything else. */
+/** @param text - base64url of JSON, from the URL. @returns `undefined` for any other text. */
 export function readUploadLink(text: string): SignedUploadLink | undefined {
   return readLink(text, Envelope);
 }
 
-/** Signature and times; whether it was used up or taken back is asked of who remembers. */
+/** Checks signature and times; the store knows whether it was used up or revoked. */
 export function verifyUploadLink(link: SignedUploadLink, context: LinkContext): LinkValidity {
   const { signature, ...signed } = link;
   const { issuedAt, until, maxBytes } = signed;

@@ -14,7 +14,7 @@ import { assertFamily, isOfContent } from './signed-link.js';
 import { readUploadLink, type UploadLink, verifyUploadLink } from './upload-link.js';
 import { type UploadState, UploadStore } from './upload-store.js';
 
-/** The bytes that an upload brings are there already: an earlier one by the same link has stored them. */
+/** An earlier upload through the same link has stored these bytes already. */
 class AlreadyStored extends Error {
   constructor(readonly object: StoredObject) {
     super('the bytes are stored already');
@@ -22,12 +22,12 @@ class AlreadyStored extends Error {
 }
 
 /**
- * Upload links: an owner's signature that lets its bearer store one file under one name of that
- * owner, once. The hub makes none and keeps none; it remembers those that were used.
+ * Upload links: an owner's signature that lets its bearer store one file under one name of that owner, once. The hub
+ * makes and stores no links; it remembers used ones.
  */
 @Injectable()
 export class UploadLinks {
-  /** Links by which this process takes a body now: a link that is shown a hundred times at once spools one. */
+  /** Links for which this process is receiving a body: of a hundred concurrent requests only one is received. */
   readonly #underWay = new Set<string>();
 
   constructor(
@@ -39,14 +39,14 @@ export class UploadLinks {
   ) {}
 
   /**
-   * The link in a request, if it may be used now.
+   * The link of a request, if it may be used now.
    *
-   * @param text - as it stands in the address.
+   * @param text - from the URL.
    * @throws HubRefusal, RedisUnavailableError
    */
   async open(text: string): Promise<UploadLink> {
     const link = this.#signed(text);
-    // Where keys are asked for, anybody could else be let in by a link of an owner just made.
+    // Where keys are required, anybody could otherwise let others in with a link of a new owner.
     if (!isOpenFor('hub', this.config.access)) {
       const { bytes } = await this.listing.usageOf(link.owner);
       if (bytes === 0) throw HubRefusal.notFound('this owner has stored nothing here');
@@ -56,8 +56,8 @@ export class UploadLinks {
   }
 
   /**
-   * Stores the upload of a link. The link is used up when the bytes are complete, and as the link
-   * wants them. Where storing them fails, the same bytes may come again.
+   * Stores the upload of a link. The link is used up when the bytes are complete and valid. If storing fails, the same
+   * bytes may be sent again.
    *
    * @throws HubRefusal, StorageUnavailableError, IndexUnavailableError, RedisUnavailableError
    */
@@ -77,22 +77,22 @@ export class UploadLinks {
   }
 
   /**
-   * Takes a link back; one that is over, was used or taken back stays so.
+   * Revokes a link. Idempotent.
    *
-   * @param owner - who asks.
-   * @throws HubRefusal when it is another's link, or too many of this owner were used.
+   * @param owner - the caller.
+   * @throws HubRefusal when it is another owner's link, or this owner has used too many.
    */
   async revoke(owner: string, text: string): Promise<void> {
     const link = this.#signed(text, 'over too');
-    if (link.owner !== owner) throw HubRefusal.forbidden('only its owner takes a link back');
+    if (link.owner !== owner) throw HubRefusal.forbidden('only the owner of a link can revoke it');
     const now = nowSeconds();
     if (link.until > now && (await this.store.revoke(link, now)) === 'full') throw fullRefusal();
   }
 
   /**
-   * Takes back every upload link of an owner, whether it has stored anything or not.
+   * Revokes all upload links of an owner, even one without stored files.
    *
-   * @returns until which time of issue, Unix seconds.
+   * @returns the time of issue up to which they are revoked, Unix seconds.
    * @throws RedisUnavailableError
    */
   takeAllBack(owner: string): Promise<number> {
@@ -100,9 +100,9 @@ export class UploadLinks {
   }
 
   /**
-   * Takes back every link of a family.
+   * Revokes every link of a family.
    *
-   * @throws HubRefusal for what names none; where too many of this owner were used.
+   * @throws HubRefusal for an invalid family, or when this owner has used too many.
    */
   async takeFamilyBack(owner: string, family: string): Promise<void> {
     assertFamily(family);
@@ -120,7 +120,7 @@ export class UploadLinks {
     const describe = async (): Promise<NewObject> => {
       const sha256 = pieces.sha256();
       if (!isOfContent(link, sha256)) {
-        throw HubRefusal.malformed('the bytes are not those that the link was signed for');
+        throw HubRefusal.malformed('the SHA-256 of the bytes differs from the one in the link');
       }
       const state = await this.store.begin(link, by, sha256, nowSeconds());
       assertOpen(state);
@@ -143,7 +143,7 @@ export class UploadLinks {
     }
   }
 
-  /** A refused upload was not stored; after any other failure that is not known. */
+  /** A refused upload was not stored; after any other failure that is unknown. */
   async #leaveFailed(
     link: UploadLink,
     by: string,
@@ -151,7 +151,7 @@ export class UploadLinks {
     error: unknown,
   ): Promise<void> {
     const isNothing = begun === 'open' && error instanceof HubRefusal;
-    // Where Redis is away, too, what was begun ends by itself.
+    // If Redis is unreachable too, the lease of the upload expires.
     await this.store.leave(link, by, isNothing ? 'nothing' : 'unknown').catch(() => undefined);
   }
 
@@ -163,12 +163,14 @@ export class UploadLinks {
 
   #signed(text: string, whichTimes: 'good' | 'over too' = 'good'): UploadLink {
     const { address: hub } = this.config.hub;
-    if (hub === zeroAddress) throw HubRefusal.forbidden('this hub has no HUB_ADDRESS');
+    if (hub === zeroAddress)
+      throw HubRefusal.forbidden('this hub has no HUB_ADDRESS, so it accepts no links');
     const link = readUploadLink(text);
     if (link === undefined) throw HubRefusal.malformed('link is not an upload link');
     const verdict = verifyUploadLink(link, { hub, recover: this.recover, now: nowSeconds() });
     if (verdict.kind === 'bad') throw HubRefusal.unauthorized(`verify link: ${verdict.message}`);
-    if (verdict.kind === 'over' && whichTimes === 'good') throw HubRefusal.gone('the link is over');
+    if (verdict.kind === 'over' && whichTimes === 'good')
+      throw HubRefusal.gone('the link has expired');
     return link;
   }
 }
@@ -183,31 +185,31 @@ function assertOpen(state: UploadState): void {
     case 'full':
       throw fullRefusal();
     case 'used':
-      throw HubRefusal.gone('the link was used up or taken back');
+      throw HubRefusal.gone('the link was used or revoked');
     case 'void':
       throw HubRefusal.gone(
-        'the link was taken back, or is older than what this hub remembers: ask for a new one',
+        'the link was revoked, or is too old for this hub: ask the owner for a new link',
       );
   }
 }
 
 function busyRefusal(): HubRefusal {
-  return HubRefusal.busy('an upload by this link is under way');
+  return HubRefusal.busy('an upload with this link is in progress');
 }
 
 function fullRefusal(): HubRefusal {
   return HubRefusal.forbidden(
-    'too many upload links of this owner were used or taken back and are not over',
+    'this owner has too many upload links that were used or revoked and have not expired; try again later',
   );
 }
 
-/** A stream whose digest is known when it has ended. */
+/** A stream whose digest is known at its end. */
 class HashedPieces implements AsyncIterable<Uint8Array> {
   readonly #hash: Hash = createHash('sha256');
 
   constructor(private readonly pieces: AsyncIterable<Uint8Array>) {}
 
-  /** Hex. To be asked once, when all has gone by. */
+  /** Hex. Call it once, after all bytes have passed. */
   sha256(): string {
     return this.#hash.digest('hex');
   }

@@ -6,19 +6,20 @@ import { metaKey, uploadKey, uploadsKey, voidedUploadsKey } from '../index/keys.
 import { CLOCK_SKEW_SECONDS, familiesOf, type NotedLink, SLACK_SECONDS } from './signed-link.js';
 import { UPLOAD_LIFETIME_MAX_SECONDS, type UploadLink } from './upload-link.js';
 
-/** Upload links of one owner that were used or taken back and are not over yet. */
+/** Limit of used and revoked upload links of one owner that have not expired. */
 const USED_MAX = 1000;
 
-/** How long an upload that is whole may take to be stored; its process is gone after that. */
+/** How long storing a complete upload may take; after that its process counts as dead. */
 const STORING_SECONDS = 30;
 
 /**
- * - `open`: it may be used; by `begin`, it is being used by this call.
- * - `again`: the same, and the same bytes may have been stored by an earlier call that did not end.
+ * - `open`: it may be used; for `begin`, this call uses it now.
+ * - `again`: the same, but an earlier unfinished call may have stored these bytes.
  * - `busy`: another upload by it is being stored.
- * - `used`: it was used up, or is being used for other bytes, or was taken back.
- * - `void`: its owner took back all of its time or of its family, or what was used before it was issued is not known any more.
- * - `full`: it is open, and cannot be used: {@link USED_MAX} others of its owner are.
+ * - `used`: it was used up, is in use for other bytes, or was revoked.
+ * - `void`: its owner revoked all links of its time or of its family, or the record of used links from before its issue
+ *   was lost.
+ * - `full`: it is open, but cannot be used, because {@link USED_MAX} others of its owner are.
  */
 export type UploadState = 'open' | 'again' | 'busy' | 'used' | 'void' | 'full';
 
@@ -32,7 +33,7 @@ const UPLOAD_STATES: ReadonlySet<unknown> = new Set<UploadState>([
 ]);
 
 /**
- * Whether a link may be used; notes its bytes, or that it is revoked.
+ * Checks whether a link may be used, and records its bytes or its revocation.
  *
  * | KEYS | |
  * |---|---|
@@ -94,7 +95,7 @@ return known[2] and 'again' or 'open'
 );
 
 /**
- * Ends what was begun, if it is still this caller's.
+ * Ends the upload of this caller.
  *
  * | KEYS | |
  * |---|---|
@@ -125,7 +126,7 @@ return 1
 `,
 );
 
-/** Remembers which upload links were used or taken back, until each is over. */
+/** Remembers used and revoked upload links until they expire. */
 @Injectable()
 export class UploadStore {
   constructor(@Inject(HUB_REDIS) private readonly redis: Redis) {}
@@ -136,11 +137,11 @@ export class UploadStore {
   }
 
   /**
-   * From now on the link is for these bytes alone. Of any number of callers one gets `open` or
-   * `again`, until it leaves, or for half a minute.
+   * From now on the link is only for these bytes. Of concurrent callers one gets `open` or `again`, until it leaves or
+   * its lease of half a minute ends.
    *
    * @param by - names the call.
-   * @throws RedisUnavailableError: it may be begun.
+   * @throws RedisUnavailableError: it may have begun.
    */
   begin(link: UploadLink, by: string, sha256: string, now: number): Promise<UploadState> {
     return this.#use('begin', link, now, [by, sha256, STORING_SECONDS]);
@@ -157,7 +158,7 @@ export class UploadStore {
   }
 
   /**
-   * Revokes it. An upload under way at this moment is stored.
+   * Revokes it. An upload in progress is still stored.
    *
    * @throws RedisUnavailableError
    */
@@ -166,8 +167,8 @@ export class UploadStore {
   }
 
   /**
-   * Takes back every link of an owner that there is: until the newest time of issue that one may bear now, for the clock
-   * of who signed it may be ahead.
+   * Revokes every present link of an owner, up to the latest possible time of issue, because the signer's clock may be
+   * ahead.
    *
    * @returns that time, Unix seconds.
    * @throws RedisUnavailableError
@@ -181,12 +182,12 @@ export class UploadStore {
   }
 
   /**
-   * Takes back every link of a family, also those that are made later. It counts among links that were used.
+   * Revokes every link of a family, also later ones. It counts among the used links.
    *
    * @throws RedisUnavailableError
    */
   voidFamily(owner: string, family: string, now: number): Promise<UploadState> {
-    // Later than any time until which all were taken back.
+    // Later than any time until which all links were revoked.
     const issuedAt = now + CLOCK_SKEW_SECONDS + 1;
     const until = issuedAt + UPLOAD_LIFETIME_MAX_SECONDS;
     return this.#use('end', { owner, nonce: family, issuedAt, until }, now);

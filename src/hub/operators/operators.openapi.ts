@@ -6,8 +6,10 @@ import {
   KEY_ALWAYS,
   object,
   type OpenApiPart,
+  PLACE,
   text,
 } from '../../platform/http/openapi.js';
+import { REASONS } from '../../protocol/reasons.js';
 import { TAKEDOWNS_MOST } from './takedowns.service.js';
 
 const TAG = 'Hub operators';
@@ -18,21 +20,31 @@ type Responses = Readonly<Record<number, JsonObject>>;
 
 const REFUSALS: Responses = {
   400: problem('A parameter or a field is malformed or unknown.', 'wrong', 'invalid_request'),
-  401: problem('No API key, or an unknown one.', 'A valid API key is required.'),
+  401: problem('The API key is missing or unknown.', REASONS.unauthorized.meaning),
   403: problem(
-    'A key without the scope `admin`.',
-    'The API key does not have the scope that this request needs.',
+    'The API key lacks the scope `admin`.',
+    'This API key does not have the scope `admin`.',
   ),
-  503: problem('Storage or index is unavailable now; the change may have been made.', 'ask again'),
+  503: problem(
+    'The storage or the index is unavailable. The change may already be stored.',
+    'ask again',
+  ),
 };
 const BODY_REFUSALS: Responses = {
   408: problem('The body did not arrive in time.', 'The body did not arrive in time.'),
-  413: problem('Larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
-  415: problem('A content encoding that is not known.', 'The content encoding is not supported.'),
+  413: problem('The body is larger than `BODY_MAX_BYTES`.', 'The body is too large.'),
+  415: problem(
+    'A content encoding that is not supported.',
+    'The content encoding is not supported.',
+  ),
 };
 export const TAKEDOWN_REFUSALS: Responses = {
   404: problem('There is no file of this name.', 'There is no such file.', 'no_such_file'),
-  409: problem(`${TAKEDOWNS_MOST} are taken down.`, 'too many', 'takedowns_full'),
+  409: problem(
+    `${TAKEDOWNS_MOST} files are taken down, which is the maximum.`,
+    'too many',
+    'takedowns_full',
+  ),
 };
 
 const Describes = describing({ tag: TAG, security: KEY_ALWAYS }, REFUSALS);
@@ -57,8 +69,8 @@ export const DescribesAct = (
     ...refusals,
   });
 
-/** Takedowns; there where there are API keys and an operators' port. */
+/** Takedowns; present where there are API keys and an operators' port. */
 export const HUB_OPERATORS_OPENAPI: OpenApiPart = {
   tags: [{ name: TAG, description: 'What operators of the file hub do, at their own port.' }],
-  schemas: { HubOperatorProblem: object({ error: text }, { code: text, reason: text }) },
+  schemas: { HubOperatorProblem: object({ error: text, code: text }, PLACE) },
 };

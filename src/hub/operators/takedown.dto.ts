@@ -2,7 +2,7 @@ import { ApiSchema } from '@nestjs/swagger';
 import { Field, IsQueryInteger, IsText } from '../../platform/http/validators.js';
 import { plainText } from '../../protocol/listing/seller-words.js';
 
-/** Characters of a reason. Every request for the file shows it, and it is kept for ever. */
+/** Characters of a reason. Every request for the file shows it, and it is kept forever. */
 const REASON_MAX = 200;
 
 const IsReason = (): PropertyDecorator =>
@@ -13,7 +13,7 @@ const IsReason = (): PropertyDecorator =>
       message: `must be 1 to ${REASON_MAX} characters of one line, without tags`,
       schema: { type: 'string', minLength: 1, maxLength: REASON_MAX },
     },
-    { description: 'Every request for the file shows it, and it is kept for ever.' },
+    { description: 'The reason is shown to every request for the file, and is never deleted.' },
   );
 
 function isReason(value: unknown): boolean {
@@ -30,10 +30,11 @@ const CLOSED = { additionalProperties: false };
 const TAKEDOWN = {
   ...CLOSED,
   name: 'HubTakedownWanted',
-  description: 'Either `sha256`, or `owner` and `name`: what the name stands for and is sold by.',
+  description:
+    'Either `sha256`, or `owner` and `name`, which select the present content of the file and the content that is for sale.',
 };
 
-/** What an operator says of some bytes: these, or those that a name stands for and is sold by. */
+/** The bytes that an operator takes down: by their hash, or all bytes that a name refers to and is sold with. */
 @ApiSchema(TAKEDOWN)
 export class TakedownDto {
   @IsDigest(true)
@@ -51,7 +52,7 @@ export class TakedownDto {
 
 const RESTORATION = { ...CLOSED, name: 'HubRestorationWanted' };
 
-/** By the digest alone: a name may stand for something else by now. */
+/** By the digest only, because the name may refer to other bytes by now. */
 @ApiSchema(RESTORATION)
 export class RestorationDto {
   @IsDigest()
@@ -68,7 +69,7 @@ export class RowsDto {
 
   @IsQueryInteger(
     { minimum: 0, maximum: 999_999_999, default: 0 },
-    { description: 'Rows to leave out.' },
+    { description: 'Number of rows to skip.' },
   )
   readonly offset: number = 0;
 }

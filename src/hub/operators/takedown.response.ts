@@ -11,7 +11,7 @@ export class TakedownView {
 
   @ApiProperty({
     ...text,
-    description: 'Of the file that was named; empty where the bytes were named alone.',
+    description: 'Owner of the file; empty if the request named only `sha256`.',
   })
   readonly owner!: string;
 
@@ -37,7 +37,7 @@ export class HubTakedowns {
   @ApiProperty({ type: [TakedownView] })
   readonly takedowns!: readonly TakedownView[];
 
-  @ApiProperty({ ...count, description: 'Of all that is taken down.' })
+  @ApiProperty({ ...count, description: 'Number of contents that are taken down.' })
   readonly count!: number;
 }
 

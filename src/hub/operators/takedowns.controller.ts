@@ -22,7 +22,7 @@ import { Takedowns } from './takedowns.service.js';
 /** No cache may keep an answer. */
 const Private = (): MethodDecorator => Header('Cache-Control', 'no-store');
 
-/** What operators of the hub do. There is nothing of it where there are no API keys. */
+/** The operator API of the hub. It is off without API keys. */
 @Controller('admin/api/hub')
 @RequireScope('admin')
 @OpsOnly()
@@ -35,11 +35,7 @@ export class TakedownsController {
 
   @Get('takedowns')
   @Private()
-  @DescribesList(
-    'hubTakedowns',
-    'Bytes that are not served any more, the newest first',
-    HubTakedowns,
-  )
+  @DescribesList('hubTakedowns', 'Contents that are taken down, the newest first', HubTakedowns)
   list(@Query() { offset, limit: length }: RowsDto): ReturnType<Takedowns['list']> {
     return this.takedowns.list({ offset, length });
   }
@@ -56,7 +52,7 @@ export class TakedownsController {
   @Private()
   @DescribesAct(
     'hubTakeDown',
-    'Stops serving bytes, under all names',
+    'Takes a content down under all its names',
     HubTakenDown,
     TAKEDOWN_REFUSALS,
   )
@@ -66,14 +62,14 @@ export class TakedownsController {
   ): ReturnType<Takedowns['takeDown']> {
     const by = callerOf(request) ?? '';
     const done = await this.takedowns.takeDown(wanted, by);
-    this.logger.warn({ by, outcome: done.outcome }, 'hub: an operator took a file down');
+    this.logger.warn({ by, outcome: done.outcome }, 'an operator took a file of the hub down');
     return done;
   }
 
   @Post('restore')
   @HttpCode(200)
   @Private()
-  @DescribesAct('hubRestore', 'Serves bytes again', HubRestored)
+  @DescribesAct('hubRestore', 'Restores a content', HubRestored)
   async restore(
     @Body() wanted: RestorationDto,
     @Req() request: Request,

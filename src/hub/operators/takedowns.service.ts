@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CodedError } from '../../platform/http/coded-error.js';
+import { CodedError, invalidRequest } from '../../platform/http/coded-error.js';
 import { canonicalOwner } from '../auth/caller.js';
 import { HubService } from '../hub.service.js';
 import { HubListing } from '../index/hub-listing.js';
@@ -15,12 +15,12 @@ import type {
   TakedownView,
 } from './takedown.response.js';
 
-/** Bytes that may be taken down at a time. */
+/** Limit of bytes that are taken down at a time. */
 export const TAKEDOWNS_MOST = 10_000;
 
 /**
- * What operators do about bytes that must not be served. It is of bytes, not of names: under another name they would
- * be as wrong. The journal of the storage has each act, with its reason and whose key it was.
+ * Takes down bytes that must not be served. A takedown covers bytes, not names, because they would be as wrong under
+ * another name. The storage's journal records each takedown with its reason and the id of the API key.
  */
 @Injectable()
 export class Takedowns {
@@ -31,7 +31,7 @@ export class Takedowns {
 
   /**
    * @param by - id of the operator's API key.
-   * @throws CodedError, StorageUnavailableError, IndexUnavailableError: it may be done.
+   * @throws CodedError, StorageUnavailableError, IndexUnavailableError: it may have been done.
    */
   async takeDown(asked: TakedownDto, by: string): Promise<HubTakenDown> {
     const reason = reasonOf(asked);
@@ -52,7 +52,7 @@ export class Takedowns {
     return { outcome, takedowns: takedowns.map(viewOf) };
   }
 
-  /** The same for putting back, by the digest alone: a name may stand for something else by now. */
+  /** The restoration, by the digest only, because the name may refer to other bytes by now. */
   async restore(wanted: RestorationDto, by: string): Promise<HubRestored> {
     const [sha256, reason] = [digestOf(wanted), reasonOf(wanted)];
     const [known] = await this.listing.takedownsOf([sha256]);
@@ -68,7 +68,7 @@ export class Takedowns {
     return { takedowns: takedowns.map(viewOf), count };
   }
 
-  /** All that operators did, the newest first. @throws IndexUnavailableError */
+  /** All takedowns and restorations, the newest first. @throws IndexUnavailableError */
   async acts(page: Page): Promise<HubActs> {
     const acts = await this.listing.takedownActs(page);
     return {
@@ -79,7 +79,7 @@ export class Takedowns {
     };
   }
 
-  /** What a name stands for, and what is sold by it. */
+  /** Hashes of the versions of a name, and of the bytes it is sold with. */
   async #digestsOf(name: ObjectName): Promise<readonly string[]> {
     const named = await this.hub.lookUp(name.owner, name.id);
     if (named === undefined) throw new CodedError(404, 'no_such_file', 'There is no such file.');
@@ -91,26 +91,26 @@ export class Takedowns {
   async #assertRoom(more: number): Promise<void> {
     const { count } = await this.listing.takenDown({ offset: 0, length: 0 });
     if (more === 0 || count + more <= TAKEDOWNS_MOST) return;
-    const message = `${TAKEDOWNS_MOST} contents are taken down: put back some that are not stored any more.`;
+    const message = `${TAKEDOWNS_MOST} contents are taken down, which is the maximum. Restore some that are no longer stored.`;
     throw new CodedError(409, 'takedowns_full', message);
   }
 }
 
-/** The name that is wanted; `undefined` where bytes are. @throws CodedError for both and for neither. */
+/** The requested name; `undefined` for bytes. @throws CodedError for both and for neither. */
 function nameOf({ sha256, owner, name }: TakedownDto): ObjectName | undefined {
   if (sha256 !== undefined && owner === undefined && name === undefined) return undefined;
   if (sha256 === undefined && owner !== undefined && name !== undefined) {
     return { owner: canonicalOwner(owner), id: name };
   }
-  const message = 'Either sha256, or owner and name are expected.';
-  throw new CodedError(400, 'invalid_request', message);
+  const message = 'Give sha256, or owner and name.';
+  throw invalidRequest(message);
 }
 
 function digestOf({ sha256 = '' }: Pick<TakedownDto, 'sha256'>): string {
   return sha256.toLowerCase().replace(/^0x/, '');
 }
 
-/** Each white space is one space. */
+/** Replaces each white space by one space. */
 function reasonOf({ reason }: Pick<TakedownDto, 'reason'>): string {
   return reason.replace(/\s/g, ' ');
 }

@@ -7,10 +7,10 @@ import { HubListing } from '../index/hub-listing.js';
 import { sweepKey } from '../index/keys.js';
 
 const SWEEP_MS = 60_000;
-/** One process at a time; another one begins when this one has died. */
+/** One process at a time; another one takes over when it has died. */
 const LEASE_MS = 50_000;
 
-/** Looks, once a minute, for files that are older than their owners want. */
+/** Searches once a minute for files that are older than their owners' retention. */
 @Injectable()
 export class RetentionSweep implements OnModuleInit, OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
@@ -52,18 +52,17 @@ export class RetentionSweep implements OnModuleInit, OnApplicationShutdown {
 }
 
 const DAY_MS = 86_400_000;
-/** Files that are looked at together. */
+/** Files that are checked together. */
 const AT_ONCE = 100;
-/** Given up by one sweep: the next one goes on. */
+/** Removed by one sweep; the next one continues. */
 const SWEEP_MOST = 10_000;
 
 /**
- * Removes files that are older than their owners want. A file with a price stays until the price is
- * removed.
+ * Removes files that are older than their owners' retention. A file with a price stays until the price is removed.
  *
  * @param now - milliseconds since the epoch.
- * @returns how many files were given up.
- * @throws StorageUnavailableError, IndexUnavailableError: the next sweep goes on.
+ * @returns the number of removed files.
+ * @throws StorageUnavailableError, IndexUnavailableError: the next sweep continues.
  */
 export async function sweepOnce(
   hub: Pick<HubService, 'expire'>,

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** What a token gives access to. */
+/** The file that a token gives access to. */
 interface Access {
   readonly authorizationId: string;
   /** Lower case. */
@@ -13,10 +13,10 @@ interface Access {
 }
 
 const Claims = z.object({ a: z.string(), p: z.string(), f: z.string(), u: z.number() });
-/** Longer ones are not looked at. */
+/** Longer tokens are refused. */
 const TOKEN_MAX = 1024;
 
-/** Signs what buyers show to download again (`Hub-Access`), and the keys that settlements go by. */
+/** Signs the tokens for repeated downloads (`Hub-Access`), and derives the idempotency keys of settlements. */
 export class SalesSecret {
   constructor(
     private readonly secret: string,
@@ -29,7 +29,7 @@ export class SalesSecret {
     return `${text}.${this.#mac('access', text)}`;
   }
 
-  /** @returns `undefined` for what was not signed here, or is over. */
+  /** @returns `undefined` for a foreign or expired token. */
   accessOf(token: string, now: number): Access | undefined {
     const [text = '', mac = '', ...rest] = token.length > TOKEN_MAX ? [] : token.split('.');
     if (rest.length > 0 || !isEqual(mac, this.#mac('access', text))) return undefined;
@@ -37,7 +37,7 @@ export class SalesSecret {
     return u > now ? { authorizationId: a, payer: p, fileTag: f, until: u } : undefined;
   }
 
-  /** Not guessable: the facilitator answers success to anyone who knows it. */
+  /** Not guessable, because the facilitator answers success to anyone who knows it. */
   idempotencyKeyOf(sha256: string, payer: string, authorizationId: string): string {
     return this.#mac('settle', [sha256, payer, authorizationId].join('.'));
   }

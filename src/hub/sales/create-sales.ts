@@ -3,6 +3,7 @@ import type { PinoLogger } from 'nestjs-pino';
 import type { AppConfig } from '../../platform/config/app-config.js';
 import type { HubService } from '../hub.service.js';
 import type { HubStats } from '../hub-stats.js';
+import type { HubLimits } from '../limits/hub-limits.service.js';
 import { nowSeconds } from '../now-seconds.js';
 import type { StorageProvider } from '../storage/storage-provider.js';
 import { verifiedRead } from '../storage/verified-read.js';
@@ -12,7 +13,7 @@ import type { PaymentGateway } from './payment-gateway.js';
 import { RedisSaleStore } from './redis-sale-store.js';
 import { Sales } from './sales.js';
 
-/** What sales are made of, and last the facilitator of this process, where it has one. */
+/** Parts of sales, and last the facilitator of this process, where it has one. */
 type SalesNeeds = [
   AppConfig,
   Redis,
@@ -20,12 +21,13 @@ type SalesNeeds = [
   PinoLogger,
   HubStats,
   HubService,
+  HubLimits,
   PaymentGateway?,
 ];
 
 /** @returns `undefined` where nothing is sold. */
 export function createSales(...needs: SalesNeeds): Sales | undefined {
-  const [{ hub }, redis, storage, logger, stats, files, own] = needs;
+  const [{ hub }, redis, storage, logger, stats, files, limits, own] = needs;
   const { sales, address } = hub;
   const gateway = sales?.facilitator ? new HttpPaymentGateway(sales.facilitator) : own;
   if (sales === undefined || gateway === undefined) return undefined;
@@ -36,6 +38,7 @@ export function createSales(...needs: SalesNeeds): Sales | undefined {
     secret: new SalesSecret(sales.secret.reveal(), address),
     read: (object) => verifiedRead(storage, object, 0, object.size),
     assertServed: (object) => files.assertBytesServed(object),
+    takeRoom: (bytes) => limits.takeSale(bytes),
     now: nowSeconds,
     failed: (error) => {
       logger.error({ err: error }, 'the facilitator that the hub sells through did not answer');

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Secret } from '../../platform/config/secret.js';
 import { GatewayUnavailableError } from '../errors.js';
 import { HttpPaymentGateway } from './http-payment-gateway.js';
-import { hasFailed, isPassing } from './payment-gateway.js';
+import { hasFailed, isTransient } from './payment-gateway.js';
 
 const PAYMENT = { paymentPayload: { x402Version: 2 }, paymentRequirements: { amount: '1' } };
 const gateway = new HttpPaymentGateway({ url: 'http://pay:4022', apiKey: new Secret('key') });
@@ -81,8 +81,8 @@ describe('what a facilitator says', () => {
   });
 
   it('of a payment may be another thing in a moment', () => {
-    expect(['network_unavailable', 'queue_full', 'unauthorized'].every(isPassing)).toBe(true);
+    expect(['network_unavailable', 'queue_full', 'unauthorized'].every(isTransient)).toBe(true);
     const final = ['duplicate_settlement', 'invalid_exact_evm_insufficient_balance', 'x'];
-    expect(final.some(isPassing)).toBe(false);
+    expect(final.some(isTransient)).toBe(false);
   });
 });

@@ -73,7 +73,7 @@ async function boundedText(response: Response): Promise<string> {
   for await (const piece of response.body ?? []) {
     const bytes = piece as Uint8Array;
     size += bytes.length;
-    if (size > ANSWER_MAX_BYTES) throw new Error('the answer is too long');
+    if (size > ANSWER_MAX_BYTES) throw new Error('the answer of the facilitator is too long');
     pieces.push(bytes);
   }
   return Buffer.concat(pieces).toString('utf8');

@@ -7,8 +7,8 @@ import type { Price } from './price.js';
 const PAYMENT_SECONDS = 300;
 
 /**
- * What a payment for a file has to meet (`PaymentRequirements`, x402 V2 specification §5.1.2). It names
- * the bytes, so that a buyer who accepts it has said what it pays for.
+ * The requirements of a payment for a file (`PaymentRequirements`, x402 V2 specification §5.1.2).
+ * They name the bytes, so that a buyer who accepts them has said what it pays for.
  */
 export function requirementsOf(price: Price): JsonObject {
   const { network, asset, amount, payTo, token, contentType, accessSeconds, object } = price;

@@ -7,13 +7,13 @@ export interface PresentedPayment {
   readonly paymentRequirements: JsonObject;
 }
 
-/** What a facilitator says of a payment (§5.4.2). */
+/** The facilitator's answer to a verify (§5.4.2). */
 export interface VerifyReply {
   readonly isValid: boolean;
   readonly invalidReason?: string | undefined;
 }
 
-/** What a facilitator says of a settlement (§5.3.2). */
+/** The facilitator's answer to a settle (§5.3.2). */
 export interface SettleReply {
   readonly success: boolean;
   readonly errorReason?: string | undefined;
@@ -49,7 +49,7 @@ export function hasFailed({ success, errorReason = '', transaction }: SettleRepl
 }
 
 /** Whether the same payment may well be good in a moment, without its buyer's doing anything. */
-export function isPassing(invalidReason: string): boolean {
+export function isTransient(invalidReason: string): boolean {
   const facts = factsOf(invalidReason);
   if (facts === undefined) return false;
   const isLater = facts.retry === 'same' || facts.retry === 'later';

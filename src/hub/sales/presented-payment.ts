@@ -1,11 +1,8 @@
 import { identityOf } from '../../protocol/payment/identity.js';
 import { parsePayment } from '../../protocol/payment/parse-payment.js';
 import type { Claim } from '../../protocol/payment/payment.js';
-import {
-  isJsonObject,
-  type JsonObject,
-  readOptionalObject,
-} from '../../protocol/payment/wire-values.js';
+import { readBase64Json } from '../../protocol/payment/payment-required.js';
+import { type JsonObject, readOptionalObject } from '../../protocol/payment/wire-values.js';
 
 /** Characters of a header with a payment; a smart wallet's signature takes most of them. */
 const HEADER_MAX = 24_576;
@@ -29,7 +26,7 @@ export interface ReadPayment {
  * @returns `undefined` for what no wallet can have signed.
  */
 export function readPresented(header: string): ReadPayment | undefined {
-  const payload = header.length > HEADER_MAX ? undefined : jsonIn(header);
+  const payload = header.length > HEADER_MAX ? undefined : readBase64Json(header);
   const accepted = readOptionalObject(payload?.['accepted']);
   if (payload === undefined || accepted === undefined) return undefined;
   const envelope = { x402Version: 2, paymentPayload: payload, paymentRequirements: accepted };
@@ -45,15 +42,6 @@ export function readPresented(header: string): ReadPayment | undefined {
   const { authorizationId, signedTag } = identity;
   const payer = claim.from.toLowerCase();
   return { payload, accepted, authorizationId, signedTag, payer, deadline };
-}
-
-function jsonIn(header: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(header, 'base64').toString('utf8'));
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Of both ways to pay. */

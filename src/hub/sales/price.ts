@@ -2,6 +2,7 @@ import type { Address } from 'viem';
 import { z } from 'zod';
 import { isCaip2 } from '../../protocol/payment/network.js';
 import { EVM_ADDRESS, UINT256_MAX } from '../../protocol/payment/wire-values.js';
+import type { HubPrice } from '../api/hub.response.js';
 import { isMediaType } from '../media-type.js';
 import type { StoredObject } from '../storage/storage-provider.js';
 
@@ -22,9 +23,9 @@ export interface Price {
   readonly accessSeconds: number;
   /** Unix seconds; nothing is sold from then on. `undefined` for no end. */
   readonly until: number | undefined;
-  /** What buyers need to know of the token (x402 V2 specification §5.1.2, `extra`). */
+  /** Facts about the token that buyers need (x402 V2 specification §5.1.2, `extra`). */
   readonly token: PricedToken;
-  /** What the owner says the bytes are. */
+  /** The media type that the owner names. */
   readonly contentType: string;
   /** The bytes that are sold. */
   readonly object: StoredObject;
@@ -115,7 +116,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   payto: 'payTo',
 };
 
-/** What storage keeps of a price; the names stand beside it. */
+/** A price in storage; the names stand beside it. */
 const Kept = z.object({
   ...text,
   asset: address,
@@ -160,7 +161,7 @@ export function priceOf(
 }
 
 /** As clients are shown it. */
-export function priceView(price: Price): Readonly<Record<string, unknown>> {
+export function priceView(price: Price): HubPrice {
   const { network, asset, amount, payTo, accessSeconds, until, object } = price;
   return {
     owner: object.owner,

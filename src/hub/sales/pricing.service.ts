@@ -16,7 +16,7 @@ export class PricingService {
   /** @throws HubRefusal where nothing is sold. */
   assertSelling(): void {
     if (this.config.hub.sales === undefined) {
-      throw HubRefusal.forbidden('this hub sells nothing');
+      throw HubRefusal.forbidden('this hub sells no files');
     }
   }
 

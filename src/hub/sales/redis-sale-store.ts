@@ -89,7 +89,9 @@ export class RedisSaleStore implements SaleStore {
 
   async complete(sale: Sale, paid: PaidSale): Promise<Sale> {
     const kept = Math.max(paid.until, sale.deadline) + CLOCK_SLACK_SECONDS;
-    return saleIn(await this.#run(COMPLETE, { ...sale, paid }, [kept, paid.until]));
+    // The payment is not presented again, and a buyer may have put much into it.
+    const completed = { ...sale, paymentPayload: {}, paymentRequirements: {}, paid };
+    return saleIn(await this.#run(COMPLETE, completed, [kept, paid.until]));
   }
 
   async drop(sale: Sale): Promise<void> {

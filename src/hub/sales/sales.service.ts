@@ -15,7 +15,7 @@ import { type SaleOutcome, Sales, type Showing } from './sales.js';
 /** Seconds after which a payment under way is worth asking for again. */
 const PENDING_RETRY_SECONDS = 2;
 
-/** What a name is sold as. */
+/** The file and the price of an offer. */
 interface Offered {
   readonly price: Price;
   /** @throws HubRefusal where the operator has taken down the bytes that are sold now. */
@@ -50,7 +50,7 @@ export class SalesService {
     if (this.sales === undefined) {
       if (signer === price.object.owner) return price.object;
       assertServed();
-      throw HubRefusal.forbidden('the file is for sale, and this hub sells nothing now');
+      throw HubRefusal.forbidden('the file is for sale, and this hub sells no files now');
     }
     const showing: Showing = { ...shownBy(request), signer };
     const maySettle = request.method === 'GET';
@@ -94,7 +94,7 @@ export class SalesService {
         response.setHeader('Retry-After', PENDING_RETRY_SECONDS);
         sendJson(response, 503, {
           Type: 'hub',
-          Message: 'settlement_pending: ask again with the same PAYMENT-SIGNATURE',
+          Message: 'settlement_pending: repeat the request with the same PAYMENT-SIGNATURE',
         });
         return undefined;
       case 'ended':
@@ -111,7 +111,7 @@ export class SalesService {
   }
 }
 
-/** What an answer depends on. */
+/** Request headers that an answer depends on. */
 const VARY = 'Accept, Authorization, PAYMENT-SIGNATURE, Hub-Access';
 
 function shownBy(request: Request): Omit<Showing, 'signer'> {

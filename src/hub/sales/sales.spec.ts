@@ -115,7 +115,7 @@ function shop(): {
   readonly secret: SalesSecret;
   readonly clock: { now: number };
   readonly disk: { bytes: Buffer };
-  readonly operator: { hasTakenDown: boolean };
+  readonly operator: { hasTakenDown: boolean; isFull: boolean };
   /** What became of payments. */
   readonly heard: readonly string[];
   /** Another process of the same hub, or this one after a crash. */
@@ -131,7 +131,7 @@ function shop(): {
   const secret = new SalesSecret('s'.repeat(32), OWNER);
   const clock = { now: NOW };
   const disk = { bytes: BYTES };
-  const operator = { hasTakenDown: false };
+  const operator = { hasTakenDown: false, isFull: false };
   const heard: string[] = [];
   const process = (): Sales =>
     new Sales({
@@ -144,6 +144,8 @@ function shop(): {
         operator.hasTakenDown
           ? Promise.reject(HubRefusal.takenDown('court order'))
           : Promise.resolve(),
+      takeRoom: () =>
+        operator.isFull ? Promise.reject(HubRefusal.unavailable('full')) : Promise.resolve(),
       settled: (how) => {
         heard.push(how);
       },
@@ -253,6 +255,33 @@ describe('a file with a price', () => {
 });
 
 describe('an attacker', () => {
+  it('is refused with a payment that is nested deep', async () => {
+    const { ask, facilitator } = shop();
+    const price = priceOf();
+    const plain = Buffer.from(paymentFor(price), 'base64').toString();
+    const nested = `${'['.repeat(5500)}${']'.repeat(5500)}`;
+    const deep = plain.replace('"accessSeconds"', `"more":${nested},"accessSeconds"`);
+    const payment = Buffer.from(deep).toString('base64');
+    expect(await ask(price, { payment })).toMatchObject({
+      kind: 'unpaid',
+      error: 'invalid_payload',
+    });
+    expect(facilitator.settles).toBe(0);
+  });
+
+  it('fills no store with sales: where there is no room, nothing is settled', async () => {
+    const { ask, facilitator, store, operator } = shop();
+    const price = priceOf();
+    const payment = paymentFor(price);
+    operator.isFull = true;
+    await expect(ask(price, { payment })).rejects.toMatchObject({ status: 503 });
+    expect([facilitator.settles, store.sales.size]).toEqual([0, 0]);
+    operator.isFull = false;
+    expect(await ask(price, { payment })).toMatchObject({ kind: 'open' });
+    operator.isFull = true;
+    expect(await ask(price, { payment })).toMatchObject({ kind: 'open' });
+  });
+
   it('gets nothing by a copy of a payment: it is public once it is broadcast', async () => {
     const { ask } = shop();
     const price = priceOf();
@@ -479,12 +508,12 @@ describe('paid if and only if downloadable', () => {
     const bought = await ask(price, { payment });
     const token = 'token' in bought ? bought.token : undefined;
     const newer = priceOf({ amount: 5n, object: objectOf('report', Buffer.from('newer')) });
-    const judge = (showing: Partial<Showing>): Promise<SaleOutcome> =>
+    const verdictOf = (showing: Partial<Showing>): Promise<SaleOutcome> =>
       process().check(newer, shown(showing), true, () => {
         throw HubRefusal.takenDown('court order');
       });
     for (const showing of [{ token, address: ELSEWHERE }, { payment }]) {
-      expect(await judge(showing)).toMatchObject({ kind: 'open', object: price.object });
+      expect(await verdictOf(showing)).toMatchObject({ kind: 'open', object: price.object });
     }
     for (const showing of [
       {},
@@ -493,7 +522,7 @@ describe('paid if and only if downloadable', () => {
       { token: 'nonsense' },
       { payment, address: ELSEWHERE },
     ]) {
-      await expect(judge(showing)).rejects.toThrow(HubRefusal);
+      await expect(verdictOf(showing)).rejects.toThrow(HubRefusal);
     }
     expect(facilitator.settles).toBe(1);
   });

@@ -4,7 +4,12 @@ import { DamagedObjectError, GatewayUnavailableError } from '../errors.js';
 import type { ObjectName, StoredObject } from '../storage/storage-provider.js';
 import type { SalesSecret } from './access-token.js';
 import { declarationOf, fileTagOf, isAccepted, requirementsOf } from './offer.js';
-import { hasFailed, isPassing, type PaymentGateway, type SettleReply } from './payment-gateway.js';
+import {
+  hasFailed,
+  isTransient,
+  type PaymentGateway,
+  type SettleReply,
+} from './payment-gateway.js';
 import { type ReadPayment, readPresented } from './presented-payment.js';
 import type { Price } from './price.js';
 import type { PaidSale, Sale, SaleStore } from './sale.js';
@@ -12,19 +17,19 @@ import type { PaidSale, Sale, SaleStore } from './sale.js';
 /** The longest time a payment may be good for: a sale is kept as long, so that it buys once. */
 const DEADLINE_MAX_SECONDS = 86_400;
 
-/** What a request shows to have a file that costs something. */
+/** The parts of a request that can give access to a priced file. */
 export interface Showing {
   /** `PAYMENT-SIGNATURE`. */
   readonly payment: string | undefined;
   /** `Hub-Access`. */
   readonly token: string | undefined;
-  /** Who has signed the request itself, lower case. */
+  /** The signer of the request itself, lower case. */
   readonly signer: string | undefined;
   /** The network it comes from, as the limits group addresses. */
   readonly address: string;
 }
 
-/** What becomes of a request. */
+/** The result of a request. */
 export type SaleOutcome =
   /** The bytes may go out. */
   | {
@@ -52,6 +57,8 @@ interface SalesParts {
   readonly read: (object: StoredObject) => AsyncIterable<Uint8Array>;
   /** @throws HubRefusal for bytes that the operator has taken down. */
   readonly assertServed: (object: StoredObject) => Promise<void>;
+  /** Takes space for a new sale. @throws HubRefusal where Redis is nearly full. */
+  readonly takeRoom: (bytes: number) => Promise<void>;
   /** Unix seconds. */
   readonly now: () => number;
   readonly failed: (error: unknown) => void;
@@ -172,6 +179,7 @@ export class Sales {
       address,
       deadline: Number(presented.deadline),
     };
+    await this.parts.takeRoom(Buffer.byteLength(JSON.stringify(sale)));
     const begun = await this.parts.store.begin(sale);
     if (begun.authorizationId !== authorizationId) {
       return (await this.#earlier(begun, address)) ?? { kind: 'pending', reply: undefined };
@@ -197,14 +205,14 @@ export class Sales {
     return undefined;
   }
 
-  /** What is settled already may be settled for us: only our key tells. */
+  /** A settled payment may have been settled for this hub: only its idempotency key tells. */
   async #refusalOf(
     payment: Parameters<PaymentGateway['verify']>[0],
   ): Promise<SaleOutcome | undefined> {
     try {
       const { isValid, invalidReason: error = '' } = await this.parts.gateway.verify(payment);
       if (isValid || error === 'duplicate_settlement') return undefined;
-      return isPassing(error) ? { kind: 'pending', reply: undefined } : { kind: 'unpaid', error };
+      return isTransient(error) ? { kind: 'pending', reply: undefined } : { kind: 'unpaid', error };
     } catch (error) {
       if (!(error instanceof GatewayUnavailableError)) throw error;
       this.parts.failed(error);

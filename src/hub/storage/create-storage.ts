@@ -1,17 +1,19 @@
-import type { HubConfig } from '../../platform/config/hub-settings.js';
-import { FsStorage, type FsStorageLog } from './fs/fs-storage.provider.js';
+import type { PinoLogger } from 'nestjs-pino';
+import type { AppConfig } from '../../platform/config/app-config.js';
+import { FsStorage } from './fs/fs-storage.provider.js';
 import { MemoryStorage } from './memory/memory-storage.provider.js';
 import type { StorageProvider } from './storage-provider.js';
 
 /** The storage the settings ask for, not started yet. */
 export async function createStorage(
-  { storage, address: hubAddress }: HubConfig,
-  log: FsStorageLog,
+  { hub }: AppConfig,
+  logger: PinoLogger,
 ): Promise<StorageProvider> {
+  const { storage, address: hubAddress } = hub;
   const now = (): number => Date.now();
   switch (storage.kind) {
     case 'fs':
-      return new FsStorage({ dir: storage.dir, hubAddress, now, log });
+      return new FsStorage({ dir: storage.dir, hubAddress, now, logger });
     case 'memory':
       return new MemoryStorage(hubAddress, now);
     case 's3': {

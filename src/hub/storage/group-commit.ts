@@ -167,7 +167,7 @@ export class GroupCommit {
     try {
       await this.volumes.forgetAll(owners);
     } catch {
-      // What cannot be closed is forgotten all the same.
+      // A file that cannot be closed is dropped all the same.
     }
     for (const { reject } of batch) reject(error);
   }

@@ -18,8 +18,11 @@ function opening(...tries: (() => Promise<void>)[]) {
     return (tries[Math.min(count, tries.length) - 1] ?? present)();
   };
   const opened = new StorageOpening({ start } as unknown as StorageProvider, {
-    closed: (error) => logged.push(error instanceof Error ? error.name : 'no answer'),
-    open: () => logged.push('open'),
+    error: (facts: unknown) => {
+      const { err } = facts as { readonly err: unknown };
+      logged.push(err instanceof Error ? err.name : 'no answer');
+    },
+    info: () => logged.push('open'),
   });
   return { opened, logged, count: () => count };
 }

@@ -1,3 +1,4 @@
+import type { PinoLogger } from 'nestjs-pino';
 import { delay, withTimeout } from '../../platform/concurrency/timing.js';
 import { StorageUnavailableError } from '../errors.js';
 import type { StorageObserver, StorageProvider } from './storage-provider.js';
@@ -6,13 +7,7 @@ import type { StorageObserver, StorageProvider } from './storage-provider.js';
 const FIRST_TRY_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
 
-export interface OpeningLog {
-  /** @param error - what was in the way; `undefined` when there was no answer yet. */
-  closed(error: unknown): void;
-  open(): void;
-}
-
-/** What became of a try. */
+/** The result of a try. */
 type Outcome = { readonly isOpen: true } | { readonly isOpen: false; readonly error: unknown };
 
 /**
@@ -22,12 +17,12 @@ type Outcome = { readonly isOpen: true } | { readonly isOpen: false; readonly er
 export class StorageOpening {
   #isOpen = false;
   #isStopped = false;
-  /** Of the last failure: an outage is one line in the log, not one for each try. */
+  /** Cause of the last logged failure: an outage is one line in the log, not one for each try. */
   #logged: string | undefined;
 
   constructor(
     readonly storage: StorageProvider,
-    private readonly log: OpeningLog,
+    private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
   ) {}
 
   /** Whether the storage's identity is known and it may be read and written. */
@@ -64,7 +59,7 @@ export class StorageOpening {
       await delay(RETRY_MS);
       outcome = await this.#attempt(observer);
     }
-    if (outcome.isOpen) this.log.open();
+    if (outcome.isOpen) this.logger.info('the hub storage is open');
   }
 
   async #attempt(observer: StorageObserver): Promise<Outcome> {
@@ -77,10 +72,14 @@ export class StorageOpening {
     }
   }
 
+  /** @param error - what was in the way; `undefined` when there was no answer yet. */
   #logOnce(error: unknown): void {
     const text = error instanceof Error ? error.message : '';
     if (this.#logged === text) return;
     this.#logged = text;
-    this.log.closed(error);
+    this.logger.error(
+      { err: error },
+      'the hub storage is not open yet; the hub answers 503 until it is',
+    );
   }
 }

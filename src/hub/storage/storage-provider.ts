@@ -56,7 +56,7 @@ interface Removal extends ObjectName {
   readonly upTo?: number | undefined;
 }
 
-/** What a name costs from now on: an entry of the journal. */
+/** A new price of a name: an entry of the journal. */
 export interface Pricing extends ObjectName {
   readonly op: 'price';
   readonly order: number;
@@ -126,7 +126,7 @@ export type Payload = Uint8Array | AsyncIterable<Uint8Array>;
 /** Names a payload when it is whole: a form may name its owner after its file, and fail after it. */
 export type Describe = () => NewObject | Promise<NewObject>;
 
-/** Who keeps the index. */
+/** Keeps the index up to date. */
 export interface StorageObserver {
   /**
    * This process may store from now on. Nothing is stored before this is done; bringing the index

@@ -1,10 +1,22 @@
-import { applyDecorators, Controller, Injectable, UseFilters, UseGuards } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CanActivate,
+  Controller,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
+import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
 import { AddressLimitGuard } from '../api/hub-request.js';
 import type { Caller } from '../auth/caller.js';
 import { HubAccess, type Purpose } from '../auth/hub-access.service.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
+import { drain } from '../wire/body-reader.js';
 import { HubV1ErrorFilter } from '../wire/hub-error.filter.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 
@@ -13,26 +25,18 @@ export function HubV1(): ClassDecorator {
   return applyDecorators(
     Controller('v1'),
     RequireScope('hub'),
-    UseGuards(AddressLimitGuard),
+    UseGuards(AddressLimitGuard, V1CallerGuard),
     UseFilters(HubV1ErrorFilter),
   );
 }
 
-interface V1Caller {
-  readonly caller: Caller;
-  /** In its one form; empty for any. */
-  readonly owner: string;
-}
+/** What a route of `/v1` does with what is stored; its handler gets the {@link CurrentCaller}. */
+export const V1Access = Reflector.createDecorator<Purpose>();
 
-const NO_BODY = Buffer.alloc(0);
-
-/** Finds the caller and the owner of a request. */
+/** Finds the caller of a request. */
 @Injectable()
 export class V1Callers {
-  constructor(
-    private readonly access: HubAccess,
-    private readonly limits: HubLimits,
-  ) {}
+  constructor(private readonly access: HubAccess) {}
 
   /**
    * Clients of `/v1` sign every request and name no owner, also in a public hub: the signer is the owner then.
@@ -45,39 +49,61 @@ export class V1Callers {
     if (caller.signer !== undefined || owner !== '') return caller;
     return (await this.access.signerOf(request)) ?? caller;
   }
+}
 
-  /** @param body - as sent. @throws HubRefusal */
-  async of(
-    request: Request,
-    response: Response,
-    purpose: Purpose,
-    { owner, body = NO_BODY }: { readonly owner: string; readonly body?: Buffer | undefined },
-  ): Promise<V1Caller> {
-    const caller = await this.callerOf(request, purpose, owner);
-    caller.assertBody(body);
-    await this.limits.takeSigner(caller, response);
-    return { caller, owner: caller.ownerOfRead(owner) };
-  }
+const CALLERS = new WeakMap<Request, Caller>();
+const NO_BODY = Buffer.alloc(0);
 
-  /** The owner of a request that needs one. @throws HubRefusal */
-  async ownerOf(
-    ...[request, response, purpose, given]: Parameters<V1Callers['of']>
-  ): Promise<string> {
-    return ownerIn(await this.of(request, response, purpose, given));
-  }
+/** Finds out who asks and counts it. The handler compares a body with the signature. */
+@Injectable()
+export class V1CallerGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly config: AppConfig,
+    private readonly callers: V1Callers,
+    private readonly limits: HubLimits,
+  ) {}
 
-  /** The same for a streamed body; the caller compares it with the signature at its end. */
-  async writerOf(request: Request, response: Response, owner: string): Promise<V1Caller> {
-    const caller = await this.callerOf(request, 'write', owner);
-    await this.limits.takeSigner(caller, response);
-    const whose = { caller, owner: caller.ownerOfRead(owner) };
-    return { caller, owner: ownerIn(whose) };
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const purpose = this.reflector.get(V1Access, context.getHandler()) as Purpose | undefined;
+    if (purpose === undefined) return true;
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+    try {
+      const caller = await this.callers.callerOf(request, purpose, ownerNamedIn(request));
+      if (!hasBody) caller.assertBody(NO_BODY);
+      await this.limits.takeSigner(caller, http.getResponse<Response>());
+      CALLERS.set(request, caller);
+      return true;
+    } catch (error) {
+      if (hasBody) await drain(request, this.config.hub.maxMultipartBytes, error);
+      throw error;
+    }
   }
 }
 
-function ownerIn({ owner }: V1Caller): string {
-  if (owner === '') {
-    throw HubRefusal.malformed('owner is required: sign the request, or name it as ?owner=');
-  }
-  return owner;
+/** In the path or the query, whose DTO refuses what is no text. */
+function ownerNamedIn({ params, query }: Request): string {
+  const owner = params['owner'] ?? query['owner'];
+  return typeof owner === 'string' ? owner : '';
+}
+
+/** The {@link Caller} of a request. */
+export const CurrentCaller = createParamDecorator((_, context: ExecutionContext): Caller => {
+  const caller = CALLERS.get(context.switchToHttp().getRequest<Request>());
+  if (caller === undefined) throw new TypeError('the route has no @V1Access');
+  return caller;
+});
+
+/**
+ * The owner of a request that needs one, in its one form.
+ *
+ * @param owner - as sent; empty where it is left out.
+ * @throws HubRefusal
+ */
+export function ownerNeeded(caller: Caller, owner: string): string {
+  const found = caller.ownerOfRead(owner);
+  if (found !== '') return found;
+  throw HubRefusal.malformed('owner is required: sign the request, or name it as ?owner=');
 }

@@ -1,8 +1,10 @@
-import { Delete, Get, HttpStatus, Param, Put, Query, Req, Res } from '@nestjs/common';
+import { Delete, Get, HttpStatus, Param, Put, Query, Req } from '@nestjs/common';
 import { ApiBody, ApiParam } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
+import { Answer } from '../../platform/http/answer.js';
 import { jsonAnswer, text } from '../../platform/http/openapi.js';
 import { bucketRow, isoTime } from '../api/lists.js';
+import type { Caller } from '../auth/caller.js';
 import { HubBuckets } from '../buckets.service.js';
 import { Describes, NO_BUCKET, refusal } from '../hub.openapi.js';
 import { HubListing } from '../index/hub-listing.js';
@@ -10,8 +12,9 @@ import { BUCKET_KINDS, NAME_MAX_BYTES } from '../names.js';
 import { FORM_MAX_BYTES, readBody } from '../wire/body-reader.js';
 import { readJsonFields, textOf } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
+import { BucketsPage, HubBucket, HubBucketCreated, HubBucketRemoved } from './dto/v1.response.js';
 import { nextCursor, pageOf, V1BucketsDto, V1OwnerDto } from './dto/v1-query.dto.js';
-import { HubV1, V1Callers } from './hub-v1.js';
+import { CurrentCaller, HubV1, ownerNeeded, V1Access } from './hub-v1.js';
 
 export const BUCKET_IN_PATH = {
   name: 'bucket',
@@ -28,22 +31,18 @@ const KIND_BODY = {
 @HubV1()
 export class V1BucketsController {
   constructor(
-    private readonly callers: V1Callers,
     private readonly buckets: HubBuckets,
     private readonly listing: HubListing,
   ) {}
 
   @Get('buckets')
+  @V1Access('list')
   @Describes('hubBuckets', 'Buckets of an owner, newest first.', {
     hasNoOwner: true,
-    answer: jsonAnswer('A page of them.', 'HubBuckets'),
+    answer: jsonAnswer('A page of them.', BucketsPage),
   })
-  async list(
-    @Query() query: V1BucketsDto,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
-    const owner = await this.callers.ownerOf(request, response, 'list', query);
+  async list(@Query() query: V1BucketsDto, @CurrentCaller() caller: Caller): Promise<BucketsPage> {
+    const owner = ownerNeeded(caller, query.owner);
     const { buckets, next, count } = await this.listing.buckets(owner, pageOf(query), query.kind);
     return {
       // The buckets of one kind are not counted.
@@ -54,74 +53,84 @@ export class V1BucketsController {
   }
 
   @Get('buckets/:bucket')
+  @V1Access('read')
   @ApiParam(BUCKET_IN_PATH)
   @Describes('hubBucket', 'A bucket of an owner.', {
     hasNoOwner: true,
-    answer: jsonAnswer('The bucket.', 'HubBucket'),
+    answer: jsonAnswer('The bucket.', HubBucket),
     more: NO_BUCKET,
   })
   async one(
     @Param('bucket') bucket: string,
     @Query() query: V1OwnerDto,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
-    const owner = await this.callers.ownerOf(request, response, 'read', query);
+    @CurrentCaller() caller: Caller,
+  ): Promise<HubBucket> {
+    const owner = ownerNeeded(caller, query.owner);
     const { kind, since } = await this.buckets.find(owner, bucket);
     return { bucket, owner, kind, createdAt: isoTime(since) };
   }
 
   @Put('buckets/:bucket')
+  @V1Access('write')
   @ApiParam(BUCKET_IN_PATH)
   @ApiBody({ required: false, schema: KIND_BODY })
   @Describes('hubCreateBucket', 'Creates a bucket that stays when it is empty.', {
     hasNoOwner: true,
-    answer: jsonAnswer('It was there.', 'HubBucketCreated'),
+    answer: jsonAnswer('The bucket already existed.', HubBucketCreated),
     more: {
-      201: jsonAnswer('It is new.', 'HubBucketCreated'),
+      201: jsonAnswer('The bucket is created.', HubBucketCreated),
       409: refusal('The bucket has another kind.', 'bucket kind is immutable'),
     },
   })
   async create(
     @Param('bucket') bucket: string,
     @Query() { owner: given }: V1OwnerDto,
+    @CurrentCaller() caller: Caller,
     @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
+  ): Promise<Answer<HubBucketCreated>> {
     const body = await readBody(request, FORM_MAX_BYTES);
-    const owner = await this.callers.ownerOf(request, response, 'write', { owner: given, body });
+    caller.assertBody(body);
+    const owner = ownerNeeded(caller, given);
     const kind = kindIn(body);
     const created = await this.buckets.create(owner, bucket, kind);
-    response.status(created ? HttpStatus.CREATED : HttpStatus.OK);
-    return { bucket, owner, kind, created };
+    const status = created ? HttpStatus.CREATED : HttpStatus.OK;
+    return new Answer({ bucket, owner, kind, created }, {}, status);
   }
 
   /** With all its files, in private hubs. */
   @Delete('buckets/:bucket')
+  @V1Access('remove')
   @ApiParam(BUCKET_IN_PATH)
   @Describes('hubRemoveBucket', 'Removes a bucket with its files, in private hubs.', {
     hasNoOwner: true,
-    answer: jsonAnswer('It is removed.', 'HubBucketRemoved'),
+    answer: jsonAnswer('The bucket is removed.', HubBucketRemoved),
     more: {
       ...NO_BUCKET,
-      409: refusal('More files than one request removes: ask again.', 'ask again', ['Retry-After']),
+      409: refusal(
+        'The bucket has more files than one request removes. Repeat the request.',
+        '10000 files of the bucket were removed; repeat the request to remove the rest',
+        ['Retry-After'],
+      ),
     },
   })
   async remove(
     @Param('bucket') bucket: string,
     @Query() { owner: given }: V1OwnerDto,
+    @CurrentCaller() caller: Caller,
     @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
-    const body = await readBody(request, FORM_MAX_BYTES);
-    const owner = await this.callers.ownerOf(request, response, 'remove', { owner: given, body });
+  ): Promise<HubBucketRemoved> {
+    caller.assertBody(await readBody(request, FORM_MAX_BYTES));
+    const owner = ownerNeeded(caller, given);
     await this.buckets.remove(owner, bucket);
     return { bucket, owner, deleted: true };
   }
 }
 
 /** @param count - of all rows. @returns the field `total` where the query asks for it. */
-export function totalIn(query: { readonly withTotal: string }, count: number): object {
+export function totalIn(
+  query: { readonly withTotal: string },
+  count: number,
+): { readonly total?: number } {
   return ['1', 'true'].includes(query.withTotal) ? { total: count } : {};
 }
 

@@ -3,6 +3,7 @@ import { ApiBody, ApiConsumes, ApiParam } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { jsonAnswer, text } from '../../platform/http/openapi.js';
+import type { Caller } from '../auth/caller.js';
 import { HubBuckets } from '../buckets.service.js';
 import { Downloads } from '../downloads.service.js';
 import {
@@ -24,9 +25,10 @@ import type { NewObject } from '../storage/storage-provider.js';
 import { bodyPieces, drain } from '../wire/body-reader.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { FILES_MOST, readMultipartFiles } from '../wire/multipart.js';
+import { HubObjects, HubReceipts, Receipt } from './dto/v1.response.js';
 import { nextCursor, pageOf, V1ListDto, V1OwnerDto } from './dto/v1-query.dto.js';
-import { HubV1, V1Callers } from './hub-v1.js';
-import { type Receipt, receiptOf } from './receipt.js';
+import { CurrentCaller, HubV1, ownerNeeded, V1Access, V1Callers } from './hub-v1.js';
+import { receiptOf } from './receipt.js';
 import { BUCKET_IN_PATH, totalIn } from './v1-buckets.controller.js';
 
 /** Bytes of a form beside its files. */
@@ -38,11 +40,11 @@ const KEY_IN_PATH = {
   schema: { ...text, minLength: 1, maxLength: NAME_MAX_BYTES.id },
 };
 const BYTES = { type: 'string', contentMediaType: UNTYPED } as const;
-const PAGE = jsonAnswer('A page of them.', 'HubObjects');
-const RECEIPT = jsonAnswer('The file.', 'HubReceipt');
+const PAGE = jsonAnswer('A page of them.', HubObjects);
+const RECEIPT = jsonAnswer('The file.', Receipt);
 const UNSTORED = {
   ...NO_BUCKET,
-  409: refusal('The key is in another bucket.', 'the key is in another bucket: notes'),
+  409: refusal('The key belongs to another bucket.', 'the key belongs to another bucket: notes'),
 };
 
 /** Files in buckets. A key is the id of the `/api` routes: each key of an owner is in one bucket. */
@@ -59,16 +61,13 @@ export class V1ObjectsController {
 
   /** Files of all buckets of an owner. A public hub lists the newest files of all owners where no owner is named. */
   @Get('objects')
+  @V1Access('list')
   @Describes('hubObjects', 'Files of an owner, newest first.', {
     hasNoOwner: true,
     answer: PAGE,
   })
-  async all(
-    @Query() query: V1ListDto,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
-    const { owner } = await this.callers.of(request, response, 'list', query);
+  async all(@Query() query: V1ListDto, @CurrentCaller() caller: Caller): Promise<HubObjects> {
+    const owner = caller.ownerOfRead(query.owner);
     const page = pageOf(query);
     const found =
       owner === '' ? await this.listing.recent(page) : await this.listing.files(owner, '', page);
@@ -76,6 +75,7 @@ export class V1ObjectsController {
   }
 
   @Get('buckets/:bucket/objects')
+  @V1Access('list')
   @ApiParam(BUCKET_IN_PATH)
   @Describes('hubBucketObjects', 'Files of a bucket, newest first.', {
     hasNoOwner: true,
@@ -84,14 +84,14 @@ export class V1ObjectsController {
   async list(
     @Param('bucket') bucket: string,
     @Query() query: V1ListDto,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
-    const owner = await this.callers.ownerOf(request, response, 'list', query);
+    @CurrentCaller() caller: Caller,
+  ): Promise<HubObjects> {
+    const owner = ownerNeeded(caller, query.owner);
     return listOf(query, await this.listing.files(owner, bucket, pageOf(query)));
   }
 
   @Get('buckets/:bucket/objects/:key')
+  @V1Access('read')
   @ApiParam(BUCKET_IN_PATH)
   @ApiParam(KEY_IN_PATH)
   @Describes('hubObject', 'A file, without its bytes.', {
@@ -103,10 +103,9 @@ export class V1ObjectsController {
     @Param('bucket') bucket: string,
     @Param('key') id: string,
     @Query() query: V1OwnerDto,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
+    @CurrentCaller() caller: Caller,
   ): Promise<Receipt> {
-    const { owner } = await this.callers.of(request, response, 'read', query);
+    const owner = caller.ownerOfRead(query.owner);
     return receiptOf((await this.downloads.find(owner, { id, bucket })).object);
   }
 
@@ -114,7 +113,7 @@ export class V1ObjectsController {
   @Get('buckets/:bucket/objects/:key/content')
   @ApiParam(BUCKET_IN_PATH)
   @ApiParam(KEY_IN_PATH)
-  @Describes('hubObjectContent', 'The bytes of a file. Knows ranges and ETags.', {
+  @Describes('hubObjectContent', 'The bytes of a file. Supports ranges and ETags.', {
     hasNoOwner: true,
     answer: OBJECT_BYTES,
     more: { ...IN_PARTS, 402: PRICED, ...UNSERVED },
@@ -139,6 +138,7 @@ export class V1ObjectsController {
 
   /** The body is the file. The bucket has to be there. */
   @Put('buckets/:bucket/objects/:key')
+  @V1Access('write')
   @ApiParam(BUCKET_IN_PATH)
   @ApiParam(KEY_IN_PATH)
   @ApiConsumes('application/octet-stream')
@@ -154,13 +154,13 @@ export class V1ObjectsController {
     @Param('bucket') bucket: string,
     @Param('key') id: string,
     @Query() { owner: given }: V1OwnerDto,
+    @CurrentCaller() caller: Caller,
     @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
   ): Promise<Receipt> {
     const maxBytes = this.config.hub.maxMultipartBytes;
     try {
       if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw HubRefusal.tooLarge();
-      const { caller, owner } = await this.callers.writerOf(request, response, given);
+      const owner = ownerNeeded(caller, given);
       const object = await this.#newObject(owner, bucket, id);
       const contentType = mediaTypeIn(request.headers['content-type']);
       const stored = await this.hub.storeStream(
@@ -180,6 +180,7 @@ export class V1ObjectsController {
    * and nothing speaks against any of its files.
    */
   @Post('buckets/:bucket/objects')
+  @V1Access('write')
   @ApiParam(BUCKET_IN_PATH)
   @ApiConsumes('multipart/form-data')
   @ApiBody({
@@ -192,19 +193,19 @@ export class V1ObjectsController {
   @Describes('hubPutObjects', 'Stores the files of a form in a bucket.', {
     hasNoOwner: true,
     status: 202,
-    answer: jsonAnswer('The files.', 'HubReceipts'),
+    answer: jsonAnswer('The files.', HubReceipts),
     more: UNSTORED,
   })
   @HttpCode(HttpStatus.ACCEPTED)
   async putAll(
     @Param('bucket') bucket: string,
     @Query() { owner: given }: V1OwnerDto,
+    @CurrentCaller() caller: Caller,
     @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<{ readonly objects: readonly Receipt[] }> {
+  ): Promise<HubReceipts> {
     const maxBytes = this.config.hub.maxMultipartBytes + FORM_OVERHEAD_BYTES;
     try {
-      const { caller, owner } = await this.callers.writerOf(request, response, given);
+      const owner = ownerNeeded(caller, given);
       await this.buckets.find(owner, bucket);
       const body = caller.bodyChecked(bodyPieces(request, maxBytes));
       const stored = await readMultipartFiles(request.headers, body, (part) => {
@@ -229,7 +230,7 @@ export class V1ObjectsController {
     const { kind } = await this.buckets.find(owner, bucket);
     const known = (await this.hub.lookUp(owner, id))?.object;
     if (known !== undefined && known.bucket !== bucket) {
-      throw HubRefusal.conflict(`the key is in another bucket: ${known.bucket}`);
+      throw HubRefusal.conflict(`the key belongs to another bucket: ${known.bucket}`);
     }
     return { owner, bucket, id, kind };
   }
@@ -238,7 +239,7 @@ export class V1ObjectsController {
 function listOf(
   query: V1ListDto,
   { files, next, count }: Awaited<ReturnType<HubListing['files']>>,
-): object {
+): HubObjects {
   return {
     ...totalIn(query, count),
     objects: files.map(receiptOf),

@@ -5,14 +5,16 @@ import { AppConfig } from '../../platform/config/app-config.js';
 import { jsonAnswer, text } from '../../platform/http/openapi.js';
 import { accountRow } from '../api/lists.js';
 import { type StatRow, statRows } from '../api/statistics.js';
+import type { Caller } from '../auth/caller.js';
 import { Describes, OWNER_IN_PATH, refusal } from '../hub.openapi.js';
 import { HubService } from '../hub.service.js';
 import { HubListing } from '../index/hub-listing.js';
 import { HubLimits } from '../limits/hub-limits.service.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { sendJsonPieces } from '../wire/json-pieces.js';
+import { HubOverview, HubOwner } from './dto/v1.response.js';
 import { daysIn, messagesPage, V1ConversationDto, V1StatsDto } from './dto/v1-query.dto.js';
-import { HubV1, V1Callers } from './hub-v1.js';
+import { CurrentCaller, HubV1, ownerNeeded, V1Access } from './hub-v1.js';
 
 const BYTES_OF_GB = 1e9;
 
@@ -21,7 +23,6 @@ const BYTES_OF_GB = 1e9;
 export class V1TotalsController {
   constructor(
     private readonly config: AppConfig,
-    private readonly callers: V1Callers,
     private readonly hub: HubService,
     private readonly listing: HubListing,
     private readonly limits: HubLimits,
@@ -29,21 +30,22 @@ export class V1TotalsController {
 
   /** `null` for an owner without conversations. */
   @Get('conversations')
+  @V1Access('list')
   @Describes('hubConversations', 'Conversations of an owner, newest first.', {
     hasNoOwner: true,
     answer: jsonAnswer('Their names.', 'HubConversations', { conversations: ['chat'] }),
   })
   async conversations(
     @Query() query: V1ConversationDto,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
+    @CurrentCaller() caller: Caller,
   ): Promise<object> {
-    const owner = await this.callers.ownerOf(request, response, 'list', query);
+    const owner = ownerNeeded(caller, query.owner);
     const found = await this.listing.conversations(owner, messagesPage(query));
     return { conversations: found.length === 0 ? null : found.map(({ name }) => name) };
   }
 
   @Get('conversations/:id')
+  @V1Access('read')
   @ApiParam({ name: 'id', schema: text })
   @Describes('hubMessages', 'Texts of a conversation, in their order.', {
     hasNoOwner: true,
@@ -52,10 +54,11 @@ export class V1TotalsController {
   async conversation(
     @Param('id') id: string,
     @Query() query: V1ConversationDto,
+    @CurrentCaller() caller: Caller,
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    const { caller, owner } = await this.callers.of(request, response, 'read', query);
+    const owner = caller.ownerOfRead(query.owner);
     if (owner === '') throw HubRefusal.malformed('owner is required');
     this.limits.takeStream(request, response);
     const isOwn = caller.signer === owner;
@@ -64,18 +67,15 @@ export class V1TotalsController {
   }
 
   @Get('owners/:owner')
+  @V1Access('list')
   @ApiParam(OWNER_IN_PATH)
-  @Describes('hubOwner', 'When an owner first stored something.', {
+  @Describes('hubOwner', 'The time of the first upload of an owner.', {
     hasNoOwner: true,
-    answer: jsonAnswer('With the fields of the original.', 'HubOwner'),
-    more: { 404: refusal('Never stored anything here.', 'no such owner: alice') },
+    answer: jsonAnswer('The owner, with the fields of the original hub.', HubOwner),
+    more: { 404: refusal('The owner has stored nothing here.', 'no such owner: alice') },
   })
-  async owner(
-    @Param('owner') given: string,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<object> {
-    const owner = await this.callers.ownerOf(request, response, 'list', { owner: given });
+  async owner(@Param('owner') given: string, @CurrentCaller() caller: Caller): Promise<HubOwner> {
+    const owner = ownerNeeded(caller, given);
     const [account] = await this.listing.account(owner);
     if (account === undefined) throw HubRefusal.notFound(`no such owner: ${owner}`);
     return { owner, account: accountRow(account) };
@@ -85,7 +85,7 @@ export class V1TotalsController {
   @Get('stats')
   @Describes('hubStats', 'Counts of the last days, newest first.', {
     hasNoOwner: true,
-    answer: jsonAnswer('Days of a public hub, with the fields of the original.', 'HubRows'),
+    answer: jsonAnswer('Days of a public hub, with the fields of the original hub.', 'HubRows'),
   })
   async stats(@Query() query: V1StatsDto): Promise<readonly StatRow[]> {
     this.#assertPublic();
@@ -95,9 +95,9 @@ export class V1TotalsController {
   @Get('overview')
   @Describes('hubOverview', 'Totals of a public hub.', {
     hasNoOwner: true,
-    answer: jsonAnswer('The totals.', 'HubOverview'),
+    answer: jsonAnswer('The totals.', HubOverview),
   })
-  async overview(): Promise<object> {
+  async overview(): Promise<HubOverview> {
     this.#assertPublic();
     const { seen, owners, objects, bytes } = await this.listing.totals();
     return {
@@ -112,12 +112,12 @@ export class V1TotalsController {
 
   @Get(['buckets/:bucket/objects/:key/proof', 'pieces/:name/content'])
   proof(): never {
-    throw HubRefusal.notOffered('not offered: nothing of this hub is submitted to a chain');
+    throw HubRefusal.notOffered('not offered: this hub submits nothing to a chain');
   }
 
   @Post('seal')
   seal(): never {
-    throw HubRefusal.notOffered('not offered: nothing of this hub is submitted to a chain');
+    throw HubRefusal.notOffered('not offered: this hub submits nothing to a chain');
   }
 
   /** @throws HubRefusal: a private hub has no public totals. */

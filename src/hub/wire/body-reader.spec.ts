@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Request } from 'express';
+import { FREE_BODY_BYTES, LONG_BODIES } from '../../platform/http/byte-budget.js';
 import { bodyPieces, readBody } from './body-reader.js';
 
 const MIB = 1_048_576;
@@ -54,5 +55,29 @@ describe.each(Object.entries(WAYS))('a body that is read %s', (_how, read) => {
 
   it('may take its time on a slow line', async () => {
     expect(await heard(10_000, 1000)).toBe('taken');
+  });
+});
+
+describe('long bodies at the hub', () => {
+  it('take from the one budget of all doors, and are refused where other doors have used it up', async () => {
+    const before = LONG_BODIES.left;
+    const send = async (bytes: number): Promise<string> => {
+      const request = new PassThrough({ highWaterMark: MIB });
+      const response = new PassThrough();
+      Object.assign(request, { res: response });
+      request.end(Buffer.alloc(bytes));
+      const answer = await readBody(request as unknown as Request, MIB).then(
+        (body) => `${body.length}, ${before - LONG_BODIES.left} taken`,
+        (error: unknown) => String(error),
+      );
+      response.emit('close');
+      return answer;
+    };
+    expect(await send(FREE_BODY_BYTES + 10)).toBe(`${FREE_BODY_BYTES + 10}, 10 taken`);
+    expect(LONG_BODIES.left).toBe(before);
+    LONG_BODIES.take(before - 9);
+    expect(await send(FREE_BODY_BYTES + 10)).toContain('rate limit');
+    LONG_BODIES.giveBack(before - 9);
+    expect(LONG_BODIES.left).toBe(before);
   });
 });

@@ -41,7 +41,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
     const refusal = this.#refusalOf(error);
     const { message, status, wasLegacyStatus, retryAfterSeconds } = refusal;
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
-    // What is left of the body is not read: the connection is of no further use.
+    // The rest of the body is not read: the connection is of no further use.
     if (!request.complete) response.setHeader('Connection', 'close');
     const isLegacy = this.hadLegacyStatus && wasLegacyStatus && this.config.hub.usesLegacyStatus;
     sendJson(response, isLegacy ? LEGACY_STATUS : status, { Type: 'hub', Message: message });
@@ -53,10 +53,10 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
     if (error instanceof HubRefusal) return error;
     if (error instanceof StorageUnavailableError) {
       this.logger.error({ err: error }, 'the hub storage failed');
-      return HubRefusal.unavailable('the storage cannot be used now; try again');
+      return HubRefusal.unavailable('the storage of the hub is unavailable; try again');
     }
     if (statusOf(error) === 503) {
-      return HubRefusal.unavailable('the index cannot be used now; try again');
+      return HubRefusal.unavailable('the index of the hub is unavailable; try again');
     }
     if (error instanceof CodedError) {
       return { message: error.message, status: error.status, wasLegacyStatus: false };
@@ -65,7 +65,7 @@ export class HubErrorFilter implements ExceptionFilter<unknown> {
       return { message: error.message, status: error.getStatus(), wasLegacyStatus: false };
     }
     this.logger.error({ err: error }, 'a hub request failed');
-    return { message: 'something went wrong here', status: 500, wasLegacyStatus: false };
+    return { message: 'internal error of the file hub', status: 500, wasLegacyStatus: false };
   }
 }
 

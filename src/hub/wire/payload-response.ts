@@ -109,7 +109,7 @@ function extValue(text: string): string {
   );
 }
 
-/** What a GET wants of a payload of `size` bytes. */
+/** The range that a GET asks for, of a payload of `size` bytes. */
 type ByteRange =
   | { readonly kind: 'all' }
   | { readonly kind: 'part'; readonly from: number; readonly length: number }

@@ -10,24 +10,24 @@ export interface ApiKeyStatus {
   readonly keys: number;
   /** Milliseconds since the epoch at which these keys were read. */
   readonly loadedAt: number;
-  /** Present while the file differs from the keys in use because it cannot be used. */
+  /** Present while the changed file cannot be used, so that the previous keys stay in use. */
   readonly code?: 'api_keys_file_unusable';
 }
 
-/** How soon a changed file is seen. */
+/** How soon a changed file is noticed. */
 const LOOK_INTERVAL_MS = 1000;
-/** Keys of this service have 48 characters; longer ones are not hashed, to save work. */
+/** Keys of this service have 48 characters; longer texts are not hashed, to save work. */
 const KEY_LENGTH_MAX = 256;
 
 /**
- * The API keys in use. The file is read again each second: a secret mounted by Kubernetes changes by a
- * swap of symbolic links, which watching the file itself does not see.
+ * The API keys in use. The file is read again each second: Kubernetes changes a mounted secret by swapping symbolic
+ * links, which a watch of the file itself does not notice.
  */
 export class ApiKeyStore implements PayeeAccess {
   /**
-   * Keys are looked up by a hash of these bytes and their hash. What the look-up takes then tells nothing about
-   * the hashes on file, however often it is measured. All such texts have one length, so that a plain hash does what an
-   * HMAC would, at a tenth of its price on Node 24.
+   * Keys are looked up by a hash of these bytes and their hash, so that the time of a look-up reveals nothing about the
+   * stored hashes. All such texts have one length, so a plain hash is as good as an HMAC, at a tenth of its cost on
+   * Node 24.
    */
   readonly #blinding = randomBytes(32);
   #keys: ReadonlyMap<string, ApiKey> = new Map();
@@ -43,10 +43,7 @@ export class ApiKeyStore implements PayeeAccess {
     private readonly logger: Pick<PinoLogger, 'info' | 'error'>,
   ) {}
 
-  /**
-   * @throws ApiKeyFileError when the file cannot be used: without it no caller would be let in, or
-   *   every caller.
-   */
+  /** @throws ApiKeyFileError when the file cannot be used: without it every caller, or none, would be accepted. */
   async start(): Promise<void> {
     await this.#load();
     this.#timer = setInterval(() => void this.reload(), LOOK_INTERVAL_MS).unref();
@@ -61,7 +58,7 @@ export class ApiKeyStore implements PayeeAccess {
     return this.#keys.get(this.#blind(hashApiKey(presented)));
   }
 
-  /** Of all keys of an id: several are how one is changed. */
+  /** Of all keys of an id; a key is replaced by adding a second one with the same id. */
   payeesOfOwner(owner: string): ReadonlySet<Address> {
     return this.#payees.get(owner) ?? new Set();
   }
@@ -126,7 +123,7 @@ export class ApiKeyStore implements PayeeAccess {
   }
 }
 
-/** What the keys of each id may list together. */
+/** Payees that the keys of each id may list together. */
 function payeesByOwner(keys: readonly ApiKey[]): ReadonlyMap<string, ReadonlySet<Address>> {
   const all = new Map<string, ReadonlySet<Address>>();
   for (const { id, scopes, payees } of keys) {
@@ -135,7 +132,7 @@ function payeesByOwner(keys: readonly ApiKey[]): ReadonlyMap<string, ReadonlySet
   return all;
 }
 
-/** Ids of which a key lists settlements, and no such key is without the scope `admin`. */
+/** Ids with a key that lists settlements, none of which lacks the scope `admin`. */
 function operatorsOf(keys: readonly ApiKey[]): ReadonlySet<string> {
   const listing = keys.filter(({ scopes }) => scopes.has('history'));
   const operators = new Set(listing.map(({ id }) => id));

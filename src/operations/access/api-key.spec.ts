@@ -30,7 +30,7 @@ describe('API keys', () => {
   it('may share an id, but not a hash', () => {
     const one = { id: 'shop', sha256: HASH, scopes: ['verify'] };
     expect(parseApiKeys(fileOf(one, { ...one, sha256: 'cd'.repeat(32) }))).toHaveLength(2);
-    expect(problemOf(fileOf(one, one))).toBe('API_KEYS_FILE: a key is listed twice');
+    expect(problemOf(fileOf(one, one))).toBe('API_KEYS_FILE: two keys have the same sha256');
   });
 
   it('see the payees of their record and of their tenant, in any letter case', () => {
@@ -72,13 +72,22 @@ describe('API keys', () => {
       keys: [{ ...key, payees: payees.slice(0, 60), tenant: 'acme' }],
       tenants: { acme: { payees: payees.slice(60) } },
     });
-    expect(problemOf(text)).toBe('API_KEYS_FILE: keys.0 has more than 100 payees with its tenant');
+    expect(problemOf(text)).toBe(
+      'API_KEYS_FILE: keys.0 has more than 100 payees, including those of its tenant',
+    );
   });
 
   it.each([
     ['not JSON', '{', 'the file is not JSON'],
-    ['a list', '[]', 'the file Invalid input: expected object, received array'],
-    ['another version', '{"version":2,"keys":[]}', 'version Invalid input: expected 1'],
+    ['a list', '[]', 'the file must be an object'],
+    ['another version', '{"version":2,"keys":[]}', 'version must be 1'],
+    ['of no list', '{"version":1,"keys":3}', 'keys must be a list'],
+    ['without an id', fileOf({ sha256: HASH, scopes: ['verify'] }), 'keys.0.id must be text'],
+    [
+      'of an unknown scope',
+      fileOf({ id: 'shop', sha256: HASH, scopes: ['x402_secret'] }),
+      'keys.0.scopes.0 must be one of verify, settle, history, hub, admin, simulate',
+    ],
     [
       'a malformed hash',
       fileOf({ id: 'shop', sha256: 'x402_secret', scopes: ['verify'] }),
@@ -97,7 +106,7 @@ describe('API keys', () => {
     [
       'a field that is not known',
       fileOf({ id: 'shop', sha256: HASH, scopes: ['verify'], x402_secret: '' }),
-      'keys.0 has a field that is not known',
+      'keys.0 has an unknown field',
     ],
   ])('are refused from a file that is %s, without repeating it', (_, text, problem) => {
     expect(problemOf(text)).toBe(`API_KEYS_FILE: ${problem}`);

@@ -5,12 +5,12 @@ import { type Scope, SCOPES } from '../../platform/config/access-settings.js';
 import { addressSetting } from '../../platform/config/settings.js';
 import { StartError } from '../../protocol/errors.js';
 
-/** A key as the service knows it: never the key itself. */
+/** An API key as stored: its hash, never the key itself. */
 export interface ApiKey {
-  /** Whose key it is. Several keys of one id are how a key is changed without a gap. */
+  /** The owner of the key. Several keys with one id allow a change of key without a gap. */
   readonly id: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Whose settlements it may list: its own payees and those of its tenant. Lower case; none for most keys. */
+  /** Payees whose settlements it may list: its own and those of its tenant. Lower case; none for most keys. */
   readonly payees: ReadonlySet<Address>;
 }
 
@@ -18,7 +18,7 @@ const nameSchema = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"');
 
-/** Each of them is asked for on its own: a list of all is made of one list a payee. */
+/** Limit, because a list of all payees is made of one list for each. */
 const PAYEES_MOST = 100;
 const payeesSchema = z
   .array(addressSetting)
@@ -32,7 +32,7 @@ const RecordSchema = z.strictObject({
   tenant: nameSchema.optional(),
 });
 
-/** A key as the file holds it. */
+/** An API key in the form of the file. */
 export type ApiKeyRecord = z.infer<typeof RecordSchema>;
 
 /** Contents of `API_KEYS_FILE`. */
@@ -43,10 +43,10 @@ const FileSchema = z.strictObject({
   tenants: z.record(nameSchema, z.strictObject({ payees: payeesSchema })).optional(),
 });
 
-/** A key of the file, with all that it may see. */
+/** A key of the file with all its payees. */
 type KnownApiKey = ApiKey & Pick<ApiKeyRecord, 'sha256'>;
 
-/** The file is there and cannot be used. The message names places in it and none of its values. */
+/** The file exists and cannot be used. The message names places in it and none of its values. */
 export class ApiKeyFileError extends StartError {
   constructor(problem: string) {
     super(`API_KEYS_FILE: ${problem}`);
@@ -67,16 +67,12 @@ export function parseApiKeys(text: string): readonly KnownApiKey[] {
   }
   const parsed = FileSchema.safeParse(json);
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message, code }) => {
-      // zod repeats the names of unknown fields, and one may be a key pasted by mistake.
-      const what = code === 'unrecognized_keys' ? 'has a field that is not known' : message;
-      return `${placeOf(path)} ${what}`;
-    });
+    const problems = parsed.error.issues.map((issue) => `${placeOf(issue.path)} ${wordsOf(issue)}`);
     throw new ApiKeyFileError(problems.join('; '));
   }
   const { keys, tenants = {} } = parsed.data;
   if (new Set(keys.map(({ sha256 }) => sha256)).size < keys.length) {
-    throw new ApiKeyFileError('a key is listed twice');
+    throw new ApiKeyFileError('two keys have the same sha256');
   }
   const shared = new Map(Object.entries(tenants));
   return keys.map(({ id, sha256, scopes, payees = [], tenant }, index) => {
@@ -87,28 +83,43 @@ export function parseApiKeys(text: string): readonly KnownApiKey[] {
     const all = new Set([...payees, ...ofTenant.payees]);
     if (all.size > PAYEES_MOST) {
       throw new ApiKeyFileError(
-        `keys.${index} has more than ${PAYEES_MOST} payees with its tenant`,
+        `keys.${index} has more than ${PAYEES_MOST} payees, including those of its tenant`,
       );
     }
     return { id, sha256, scopes: new Set(scopes), payees: all };
   });
 }
 
-/** Where in the file; the name of a tenant is a value of the file, and is not repeated. */
+/** The words for a place that is wrong. They repeat nothing of the file: a key may have been pasted there by mistake. */
+function wordsOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') return 'has an unknown field';
+  if (issue.code === 'invalid_type') return `must be ${KINDS[issue.expected] ?? issue.expected}`;
+  if (issue.code !== 'invalid_value') return issue.message;
+  return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  string: 'text',
+};
+
+/** The place in the file. The name of a tenant is a value of the file, so it is not repeated. */
 function placeOf(path: readonly PropertyKey[]): string {
   const place = path.map((part, depth) => (depth === 1 && path[0] === 'tenants' ? '*' : part));
   return place.join('.') || 'the file';
 }
 
 /**
- * The stored form of a key. A key has 256 random bits, so no one can try them all. A slow hash,
- * which protects passwords, would only slow down requests.
+ * The stored form of a key. A key has 256 random bits, so it cannot be guessed. A slow hash, which protects passwords,
+ * would only slow down requests.
  */
 export function hashApiKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** @returns a new key, to be given to its owner once, and the record for the file. */
+/** @returns a new key, which its owner gets once, and the record for the file. */
 export function createApiKey(
   id: string,
   scopes: readonly Scope[],

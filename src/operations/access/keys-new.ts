@@ -41,9 +41,9 @@ function given(): { values: { file?: string }; positionals: readonly string[] } 
 }
 
 /**
- * A service that reads the file meanwhile sees the old text or the new one, and no half of it.
+ * Written in one step, so that a service reads the old text or the new one.
  *
- * @returns what was done.
+ * @returns a sentence about the result.
  */
 function addTo(file: string, record: ApiKeyRecord): string {
   let text = '{"version":1,"keys":[]}';
@@ -59,7 +59,8 @@ function addTo(file: string, record: ApiKeyRecord): string {
   const mode = existsSync(file) ? statSync(file).mode & 0o777 : 0o600;
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode });
   renameSync(draft, file);
-  return `Its record is in ${file} now (keys: ${content.keys.length}).`;
+  const { length } = content.keys;
+  return `Its record was added to ${file}, which now has ${length} ${length === 1 ? 'key' : 'keys'}.`;
 }
 
 function refuse(problem: string): never {

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Address } from 'viem';
 import type { AccessConfig, Scope } from '../../platform/config/access-settings.js';
 import type { AccessDecision, AccessRule } from '../../platform/http/access.js';
+import { ClientAddresses } from '../../platform/http/client-address.js';
 import type { Rate, RateVerdict } from '../../platform/rate-limit/rate-limiter.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { ApiKeyStore } from './api-key-store.js';
@@ -52,8 +53,9 @@ function access(
   };
   const { limits: rateLimits = { verify: 0, settle: 0, lookup: 0 }, open } = more;
   const known = 'keys' in more ? undefined : keys;
-  const config = { access: { rateLimits, openScopes: new Set(open) }, trustProxy: 'off' };
-  return { taken, access: new RequestAccess(config, limiter, known) };
+  const config = { access: { rateLimits, openScopes: new Set(open) } };
+  const addresses = new ClientAddresses({ trustProxy: 'off' });
+  return { taken, access: new RequestAccess(config, addresses, limiter, known) };
 }
 
 const requestWith = (headers: Readonly<Record<string, string>>): IncomingMessage =>
@@ -76,7 +78,6 @@ describe('who may ask', () => {
     ['a key of the hub', { 'x-api-key': 'shop' }, 'hub', 403, 'shop'],
     ['no key on a public route', {}, undefined, undefined, undefined],
     ['a key on a public route', { 'x-api-key': 'shop' }, undefined, undefined, 'shop'],
-    ['an unknown key on a public route', { 'x-api-key': '?' }, undefined, undefined, undefined],
   ] as const)('%s', async (_, headers, scope, refusal, caller) => {
     const decision = await access({}).access.decide(requestWith(headers), ruleOf(scope));
     const challenge = refusal === 401 ? CHALLENGE : {};
@@ -93,6 +94,11 @@ describe('who may ask', () => {
     const open = access({ open: ['settle'] }).access;
     const decision = await open.decide(requestWith(headers), ruleOf(scope));
     expect(decision).toMatchObject({ refusal, caller });
+  });
+
+  it('lets an unknown key use a public route, and says that it is unknown', async () => {
+    const decision = await access({}).access.decide(requestWith({ 'x-api-key': '?' }), ruleOf());
+    expect(decision).toEqual({ ...LET_IN, isKeyUnknown: true });
   });
 
   it('is anybody where no keys are in use, whatever key comes', async () => {

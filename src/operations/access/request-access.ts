@@ -6,9 +6,9 @@ import {
   type AccessDecision,
   type AccessPolicy,
   type AccessRule,
-  type AnswerHeaders,
   CHALLENGE,
 } from '../../platform/http/access.js';
+import type { AnswerHeaders } from '../../platform/http/answer.js';
 import { ClientAddresses } from '../../platform/http/client-address.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
 import { limitHeaders, RateLimiter } from '../../platform/rate-limit/rate-limiter.js';
@@ -20,10 +20,9 @@ import { ApiKeyStore } from './api-key-store.js';
 
 interface RequestConfig {
   readonly access: Pick<AppConfig['access'], 'openScopes' | 'rateLimits'>;
-  readonly trustProxy: AppConfig['trustProxy'];
 }
 
-/** What requests of the facilitator are counted by. */
+/** The rate limit of facilitator requests. */
 @Injectable()
 export class AccessLimiter extends RateLimiter {
   constructor(@Inject(LEDGER_REDIS) redis: SharedRedis) {
@@ -34,24 +33,23 @@ export class AccessLimiter extends RateLimiter {
 const NO_HEADERS: AnswerHeaders = {};
 
 /**
- * Who may ask, then how often. A request without a good key costs a hash and is not counted; Redis is
+ * Checks permissions first, then the rate. A request without a valid key costs one hash and is not counted; Redis is
  * asked only where the route has a limit.
  */
 @Injectable()
 export class RequestAccess implements AccessPolicy {
   readonly #limits: AppConfig['access']['rateLimits'];
   readonly #openScopes: ReadonlySet<Scope>;
-  readonly #addresses: ClientAddresses;
 
-  /** @param keys - absent where no key is asked for. */
+  /** @param keys - absent where no key is required. */
   constructor(
-    @Inject(AppConfig) { access, trustProxy }: RequestConfig,
+    @Inject(AppConfig) { access }: RequestConfig,
+    private readonly addresses: ClientAddresses,
     @Inject(AccessLimiter) private readonly limiter: Pick<RateLimiter, 'take'>,
     @Optional() @Inject(ApiKeyStore) private readonly keys?: Pick<ApiKeyStore, 'find'>,
   ) {
     this.#limits = access.rateLimits;
     this.#openScopes = access.openScopes;
-    this.#addresses = new ClientAddresses(trustProxy);
   }
 
   decide(
@@ -61,25 +59,26 @@ export class RequestAccess implements AccessPolicy {
     const { keys } = this;
     const presented = keys === undefined ? undefined : presentedKey(request, scope);
     const key = presented === undefined ? undefined : keys?.find(presented);
-    // Without a scope too: the limit counts by key.
+    // Also for a key without the scope, because the limit counts by key.
     const caller = key?.id;
     if (keys !== undefined && scope !== undefined && !this.#mayUse(scope, presented, key)) {
-      // Asking again with the same key is of no use (RFC 9110, sections 15.5.2 and 15.5.4).
+      // Repeating the request with the same key is useless (RFC 9110, sections 15.5.2 and 15.5.4).
       return key === undefined
         ? { refusal: 401, caller, headers: CHALLENGE }
         : { refusal: 403, caller, headers: NO_HEADERS };
     }
-    // What the key may list, for routes that list.
+    // Payees that the key may list, for routes with lists.
     const payees = key?.scopes.has('history') === true ? key.payees : undefined;
     const isOperator = key?.scopes.has('admin') === true || undefined;
     const maySimulate = key?.scopes.has('simulate') === true || undefined;
-    const known = { payees, isOperator, maySimulate };
+    const isKeyUnknown = (presented !== undefined && key === undefined) || undefined;
+    const known = { payees, isOperator, maySimulate, isKeyUnknown };
     return bucket === undefined || this.#limits[bucket] === 0
       ? { refusal: undefined, caller, ...known, headers: NO_HEADERS }
       : this.#count(request, bucket, caller).then((counted) => ({ ...counted, ...known }));
   }
 
-  /** An unknown key is refused also where none is needed: its owner believes that it is used. */
+  /** An unknown key is refused even where none is required, because its owner believes that it is used. */
   #mayUse(scope: Scope, presented: string | undefined, key: ApiKey | undefined): boolean {
     if (!this.#openScopes.has(scope)) return key?.scopes.has(scope) === true;
     return presented === undefined || key !== undefined;
@@ -92,7 +91,7 @@ export class RequestAccess implements AccessPolicy {
   ): Promise<AccessDecision> {
     const limit = this.#limits[bucket];
     const name =
-      caller === undefined ? `ip:${addressGroup(this.#addresses.of(request))}` : `key:${caller}`;
+      caller === undefined ? `ip:${addressGroup(this.addresses.of(request))}` : `key:${caller}`;
     try {
       const rate = { requests: limit, seconds: 1, burst: limit };
       const verdict = await this.limiter.take(`${bucket}:${name}`, rate);
@@ -105,7 +104,7 @@ export class RequestAccess implements AccessPolicy {
             headers: { 'Retry-After': verdict.retryAfterSeconds, ...headers },
           };
     } catch (error) {
-      // Redis away: the answer is the true one that the service gives then, not a refusal.
+      // During an outage of Redis the request continues and gets the service's own answer to that.
       if (error instanceof RedisUnavailableError) {
         return { refusal: undefined, caller, headers: NO_HEADERS };
       }
@@ -114,7 +113,7 @@ export class RequestAccess implements AccessPolicy {
   }
 }
 
-/** `X-API-Key`, else a bearer token; `Authorization` on the hub and for operators is not ours. */
+/** `X-API-Key`, otherwise a bearer token; hub and operator routes use `Authorization` for other schemes. */
 function presentedKey({ headers }: IncomingMessage, scope: Scope | undefined): string | undefined {
   const key = headers['x-api-key'];
   if (key !== undefined || scope === 'hub' || scope === 'admin') return key?.toString();

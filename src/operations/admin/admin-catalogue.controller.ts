@@ -28,7 +28,7 @@ import {
 import { AdminErrorFilter } from './admin-error.filter.js';
 import { NO_STORE } from './no-store.js';
 
-/** What the operator page shows of the catalogue, and does with it. */
+/** The catalogue on the operator page. */
 @Controller('admin/api/catalogue')
 @RequireScope('admin')
 @OpsOnly()

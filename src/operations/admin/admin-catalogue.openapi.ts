@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { catalogueUnavailable } from '../../discovery/catalogue-problems.js';
 import { MEANINGS } from '../../discovery/codes.js';
 import {
   CatalogueAllowed,
@@ -7,26 +8,33 @@ import {
   CatalogueEntries,
 } from '../../discovery/operators/dto/moderation.response.js';
 import { DENIALS_MOST } from '../../discovery/operators/moderation.js';
-import { BODY_REFUSALS, jsonAnswer } from '../../platform/http/openapi.js';
+import { BODY_REFUSALS, jsonAnswer, problem, problemOf } from '../../platform/http/openapi.js';
 import { describedWith } from './admin-refusals.openapi.js';
 
-const NO_CATALOGUE = jsonAnswer('There is no catalogue.', 'Problem', {
+const NO_CATALOGUE = problem('The catalogue is off.', {
   error: MEANINGS.catalogue_off,
   code: 'catalogue_off',
 });
-const AWAY = jsonAnswer(
-  'The catalogue cannot be asked now, or this takes it too long (`catalogue_too_slow`).',
-  'Problem',
-  { error: 'The catalogue is unavailable. Try again.', code: 'catalogue_unavailable' },
+const AWAY = problemOf(
+  'The catalogue does not answer, or the query takes too long (`catalogue_too_slow`).',
+  catalogueUnavailable(undefined),
 );
-const WRONG_QUERY = jsonAnswer(
-  'A parameter is wrong, or unknown, or `after` is of what is not there any more (`invalid_cursor`).',
-  'Problem',
-  { error: 'payTo must be an address: 0x and 40 hex digits.', code: 'invalid_query' },
+const WRONG_QUERY = problem(
+  'A parameter is malformed or unknown, or the entry of `after` no longer exists (`invalid_cursor`).',
+  {
+    error: 'payTo must be an address: 0x and 40 hex digits.',
+    code: 'invalid_query',
+    path: 'payTo',
+    expected: 'an address: 0x and 40 hex digits',
+    got: 'text of 2 characters',
+  },
 );
-const WRONG_BODY = jsonAnswer('A field is wrong, or not known.', 'Problem', {
+const WRONG_BODY = problem('A field is malformed or unknown.', {
   error: 'kind must be one of payee, host.',
   code: 'invalid_request',
+  path: 'kind',
+  expected: 'one of payee, host',
+  got: 'text of 5 characters',
 });
 
 const described = describedWith({ 501: NO_CATALOGUE, 503: AWAY });
@@ -58,8 +66,8 @@ export const DescribesDeny = (): MethodDecorator =>
       200: jsonAnswer('It is done.', CatalogueDenied),
       400: WRONG_BODY,
       ...BODY_REFUSALS,
-      409: jsonAnswer(`There are ${DENIALS_MOST} denials.`, 'Problem', {
-        error: `${DENIALS_MOST} payees and hosts are denied, the most there may be. Allow some that no longer sell.`,
+      409: problem(`There are ${DENIALS_MOST} denials.`, {
+        error: `${DENIALS_MOST} payees and hosts are denied, which is the maximum. First allow a payee or a host that no longer sells.`,
         code: 'denials_full',
       }),
     },

@@ -34,7 +34,7 @@ import type { SettlementLife } from './dto/settlement-life.response.js';
 import { NO_STORE } from './no-store.js';
 import { SettlementLives } from './settlement-life.js';
 
-/** What the operator page shows of the history; it changes nothing. */
+/** The history on the operator page; read-only. */
 @Controller('admin/api')
 @RequireScope('admin')
 @OpsOnly()
@@ -51,7 +51,7 @@ export class AdminHistoryController {
     'searchHistory',
     'Settlements of the history, newest first',
     'Settlements',
-    'Of every payee. Without `payTo` or `payer` it needs `from`, at most 92 days before `to`.',
+    'Settlements of every payee. Without `payTo` and `payer`, `from` is required, at most 92 days before `to`.',
   )
   settlements(@Query() query: HistorySearchDto): ReturnType<OperatorHistory['settlements']> {
     return this.history.settlements(query);
@@ -61,9 +61,9 @@ export class AdminHistoryController {
   @Header(...NO_STORE)
   @DescribesList(
     'historyTotals',
-    'What was settled, by day and asset',
+    'Sums of settlements, by day and asset',
     SettlementTotals,
-    '`from` is needed: at most 92 days, or 366 of one payee or payer.',
+    '`from` is required: at most 92 days before `to`, or 366 days for one payee or payer.',
   )
   totals(@Query() query: HistoryTotalsDto): ReturnType<OperatorHistory['totals']> {
     return this.history.totals(query);
@@ -82,7 +82,7 @@ export class AdminHistoryController {
     'allWebhooks',
     'Webhooks of every API key',
     OperatorWebhooks,
-    'With the last answer of each, and what waits for it. `status=failing`: enabled, and nothing reaches it.',
+    'Each webhook with its last answer and its waiting deliveries. `status=failing`: enabled webhooks whose URL does not answer with 2xx.',
   )
   webhooks(@Query() query: WebhooksQueryDto): ReturnType<OperatorHistory['webhooks']> {
     return this.history.webhooks(query);
@@ -107,7 +107,7 @@ export class AdminHistoryController {
 
   @Get('reconciliations/:id')
   @Header(...NO_STORE)
-  @DescribesListOf('reconciliation', 'What one run found', Reconciliation)
+  @DescribesListOf('reconciliation', 'Differences that one run found', Reconciliation)
   async reconciliation(
     @Param('id') id: string,
     @Query() query: RunQueryDto,
@@ -117,13 +117,13 @@ export class AdminHistoryController {
 
   @Get('audit')
   @Header(...NO_STORE)
-  @DescribesList('operatorActions', 'What operators did, newest first', OperatorActions)
+  @DescribesList('operatorActions', 'Actions of operators, newest first', OperatorActions)
   audit(@Query() query: AuditQueryDto): ReturnType<OperatorHistory['audit']> {
     return this.history.audit(query);
   }
 }
 
 function known<T>(found: T | undefined): T {
-  if (found === undefined) throw new NotFoundException('The history has no such entry.');
+  if (found === undefined) throw new NotFoundException('The history has no entry with this id.');
   return found;
 }

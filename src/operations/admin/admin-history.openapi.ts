@@ -1,21 +1,24 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import { historyOff } from '../../history/sellers/history-problems.js';
+import { historyOff, historyUnavailable } from '../../history/sellers/history-problems.js';
 import { type Answer, jsonAnswer, problem, problemOf, text } from '../../platform/http/openapi.js';
 import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
 import { SettlementLife } from './dto/settlement-life.response.js';
 
 const NO_HISTORY = problemOf('There is no history.', historyOff());
-const AWAY = problem(
-  'The history cannot be asked now, or this takes it too long (`history_too_slow`).',
-  { error: 'The history database is unavailable. Try again.', code: 'history_unavailable' },
+const AWAY = problemOf(
+  'The history does not answer, or the query takes too long (`history_too_slow`).',
+  historyUnavailable(undefined),
 );
-const WRONG = problem('A parameter is wrong, or unknown, or a cursor of another list.', {
-  error: 'from must be given without payTo or payer.',
+const WRONG = problem('A parameter is wrong or unknown, or the cursor belongs to another list.', {
+  error: '`from` is required without `payTo` and `payer`.',
   code: 'invalid_query',
+  path: 'from',
+  expected: 'a day, or a time with its zone',
+  got: 'nothing',
 });
 const UNKNOWN = problem('The history has no entry with this id.', {
-  error: 'The history has no such entry.',
+  error: 'The history has no entry with this id.',
   code: 'not_found',
 });
 const found = (schema: Type | string): Answer => jsonAnswer('The answer.', schema);

@@ -1,11 +1,12 @@
-import { Controller, Get, NotFoundException, Param, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, NotFoundException, Param, UseInterceptors } from '@nestjs/common';
 import { OpsOnly } from '../../platform/http/ops.js';
+import { PageInterceptor } from '../../platform/http/page.js';
 import { StaticFile } from '../../platform/http/static-file.js';
 
-/** The operators' console. It holds nothing of the deployment: what it shows it asks for with a key. */
+/** The operators' console. The page holds no data; it calls the API with an operator's key. */
 @Controller('admin')
 @OpsOnly()
+@UseInterceptors(PageInterceptor)
 export class AdminPageController {
   readonly #page = new StaticFile('admin.html');
   readonly #files: ReadonlyMap<string, StaticFile> = new Map([
@@ -15,14 +16,14 @@ export class AdminPageController {
   ]);
 
   @Get()
-  page(@Res() response: Response): void {
-    this.#page.send(response);
+  page(): StaticFile {
+    return this.#page;
   }
 
   @Get(':file')
-  file(@Param('file') name: string, @Res() response: Response): void {
+  file(@Param('file') name: string): StaticFile {
     const file = this.#files.get(name);
     if (file === undefined) throw new NotFoundException();
-    file.send(response);
+    return file;
   }
 }

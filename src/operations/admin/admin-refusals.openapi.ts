@@ -2,18 +2,15 @@ import {
   type AnswersByStatus,
   describing,
   KEY_ALWAYS,
+  NO_KEY,
   problem,
 } from '../../platform/http/openapi.js';
 
-/** Of who has no key, or none that may. */
+/** Answers to a request without a key, or with a key that lacks the scope. */
 export const ADMIN_REFUSALS: AnswersByStatus = {
-  401: problem('No API key, or an unknown one.', {
-    error: 'A valid API key is required.',
-    reason: 'unauthorized',
-  }),
-  403: problem('A key without the scope `admin`.', {
-    error: 'The API key does not have the scope that this request needs.',
-    reason: 'forbidden',
+  401: NO_KEY,
+  403: problem('The API key lacks the scope `admin`.', {
+    error: 'This API key does not have the scope `admin`.',
   }),
 };
 
@@ -21,6 +18,6 @@ export const NO_REDIS = problem('Redis does not answer.', {
   error: 'Redis is unavailable. Try again.',
 });
 
-/** Describes routes of operators. @param failures - answers that all of them have, besides those about keys. */
+/** Describes routes of operators. @param failures - their common answers, besides those about keys. */
 export const describedWith = (failures: AnswersByStatus): ReturnType<typeof describing> =>
   describing({ tag: 'Operators', security: KEY_ALWAYS }, { ...ADMIN_REFUSALS, ...failures });

@@ -15,8 +15,9 @@ import { PinoLogger } from 'nestjs-pino';
 import { callerOf, RequireScope } from '../../platform/http/access.js';
 import { invalidQuery } from '../../platform/http/coded-error.js';
 import { OpsOnly } from '../../platform/http/ops.js';
+import { placeOf } from '../../protocol/diagnosis/place.js';
 import type { LaneSwitch } from '../../settlement/ledger/queries/lane-queries.js';
-import type { SettlementStatus } from '../../settlement/ledger/queries/settlement-status.js';
+import type { SettlementPage } from '../../settlement/ledger/queries/settlement-listing.js';
 import {
   DescribesClosing,
   DescribesNewest,
@@ -34,7 +35,7 @@ const DONE = {
   retiring: { set: 'retired', cleared: 'reinstated' },
 } as const satisfies Record<LaneSwitch, object>;
 
-/** What the operator page shows and does. The key comes in a header, so no other site can ask. */
+/** The operator page. The key comes in a header, so no other site can send requests for it. */
 @Controller('admin/api')
 @RequireScope('admin')
 @OpsOnly()
@@ -56,14 +57,25 @@ export class AdminController {
   @Header(...NO_STORE)
   @DescribesNewest()
   async settlements(
-    @Query() { search, sale }: SettlementSearchDto,
-  ): Promise<{ readonly settlements: readonly SettlementStatus[] }> {
+    @Query() { search, sale, ...narrowing }: SettlementSearchDto,
+  ): Promise<SettlementPage> {
     const text = search.trim();
-    if (text !== '' && sale !== undefined) {
-      throw invalidQuery('search and sale cannot be asked for together.');
+    if (sale === undefined) {
+      const extra = (Object.entries(narrowing) as [string, unknown][]).find(
+        ([, value]) => value !== undefined,
+      );
+      if (extra !== undefined) {
+        const [path, value] = extra;
+        const place = placeOf(path, 'nothing, without sale', value);
+        throw invalidQuery(`${path} needs sale.`, place);
+      }
+      return { settlements: await this.admin.settlements(text) };
     }
-    const settlements = sale === undefined ? this.admin.settlements(text) : this.admin.unclaimed();
-    return { settlements: await settlements };
+    if (text !== '') {
+      const place = placeOf('search', 'nothing, beside sale', search);
+      throw invalidQuery('Give search or sale, not both.', place);
+    }
+    return this.admin.unclaimed(narrowing);
   }
 
   @Post('settlements/:id/close')
@@ -73,7 +85,7 @@ export class AdminController {
   async close(@Param('id') id: string, @Req() request: Request): Promise<ClosedSettlement> {
     const by = callerOf(request) ?? '';
     if (!(await this.admin.closeUnclaimed(id, by))) {
-      throw new NotFoundException('This settlement is not among those paid and not delivered.');
+      throw new NotFoundException('Only a settlement that is paid and undelivered can be closed.');
     }
     this.logger.warn({ settlementId: id, by }, 'paid and undelivered settlement closed');
     return { settlementId: id };
@@ -85,7 +97,7 @@ export class AdminController {
   @DescribesSwitch(
     'pauseLane',
     'Pauses a lane',
-    'From now on it allocates nothing, across restarts too. What it has sent it follows to its end.',
+    'A paused lane sends no new transactions, also after a restart. It follows its sent transactions to the end.',
   )
   pause(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
     return this.#switch(lane, 'paused', true, request);
@@ -94,7 +106,7 @@ export class AdminController {
   @Post('lanes/:lane/resume')
   @HttpCode(200)
   @Header(...NO_STORE)
-  @DescribesSwitch('resumeLane', 'Resumes a lane', 'It takes work again.')
+  @DescribesSwitch('resumeLane', 'Resumes a lane', 'The lane takes work again.')
   resume(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
     return this.#switch(lane, 'paused', false, request);
   }
@@ -105,7 +117,7 @@ export class AdminController {
   @DescribesSwitch(
     'retireLane',
     'Retires a lane',
-    'From now on it takes only payments that name its signer, and `/supported` names it no more.',
+    'A retired lane takes only payments that name its signer. `/supported` no longer lists its signer.',
   )
   retire(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
     return this.#switch(lane, 'retiring', true, request);
@@ -117,7 +129,7 @@ export class AdminController {
   @DescribesSwitch(
     'reinstateLane',
     'Reinstates a lane',
-    'It takes any work again, and `/supported` names it.',
+    'The lane takes any payment again, and `/supported` lists its signer.',
   )
   reinstate(@Param('lane') lane: string, @Req() request: Request): Promise<LaneView> {
     return this.#switch(lane, 'retiring', false, request);
@@ -131,7 +143,7 @@ export class AdminController {
   ): Promise<LaneView> {
     const by = callerOf(request) ?? '';
     const changed = await this.admin.switchLane(lane, which, isOn, by);
-    if (changed === undefined) throw new NotFoundException('No such lane.');
+    if (changed === undefined) throw new NotFoundException('There is no such lane.');
     this.logger.warn({ lane, by }, `lane ${DONE[which][isOn ? 'set' : 'cleared']}`);
     return changed;
   }

@@ -1,8 +1,8 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { ModerationModule } from '../../discovery/operators/moderation.module.js';
-import { StatusService } from '../../facilitator/status/status.service.js';
 import { OperatorHistoryModule } from '../../history/operators/operator-history.module.js';
 import { ChainModule } from '../../platform/chain/chain.module.js';
+import type { AppConfig } from '../../platform/config/app-config.js';
 import { LedgerModule } from '../../settlement/ledger/ledger.module.js';
 import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { ApiKeysModule } from '../access/api-keys.module.js';
@@ -14,23 +14,22 @@ import { AdminHistoryController } from './admin-history.controller.js';
 import { AdminPageController } from './admin-page.controller.js';
 import { SettlementLives } from './settlement-life.js';
 
-/** Imported only where API keys are in use: without them the page is not there rather than open. */
+/** Imported only where API keys are in use: without them the page does not exist, instead of being open. */
 @Module({
-  imports: [
-    ChainModule,
-    LedgerModule,
-    ProcessesModule,
-    ApiKeysModule,
-    OperatorHistoryModule,
-    ModerationModule,
-    SettlingHealthModule,
-  ],
+  imports: [ChainModule, LedgerModule, ProcessesModule, ApiKeysModule, SettlingHealthModule],
   controllers: [
     AdminPageController,
     AdminHistoryController,
     AdminCatalogueController,
     AdminController,
   ],
-  providers: [AdminService, SettlementLives, StatusService],
+  providers: [AdminService, SettlementLives],
 })
-export class AdminModule {}
+export class AdminModule {
+  static forRoot(config: AppConfig): DynamicModule {
+    return {
+      module: AdminModule,
+      imports: [OperatorHistoryModule.forRoot(config), ModerationModule.forRoot(config)],
+    };
+  }
+}

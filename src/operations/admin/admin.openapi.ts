@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import { jsonAnswer, type OpenApiPart } from '../../platform/http/openapi.js';
+import { jsonAnswer, type OpenApiPart, problem } from '../../platform/http/openapi.js';
 import { describedWith, NO_REDIS } from './admin-refusals.openapi.js';
 import { ClosedSettlement, LaneView, Overview } from './dto/admin.response.js';
 
@@ -14,13 +14,21 @@ export const DescribesOverview = (): MethodDecorator =>
 
 /** The description of `GET /admin/api/settlements`. */
 export const DescribesNewest = (): MethodDecorator =>
-  described('newestSettlements', 'The newest settlements, or those a text finds', {
-    200: jsonAnswer('At most 50, newest first.', 'Settlements'),
-    400: jsonAnswer('Not one short text, or a text together with `sale`.', 'Problem', {
-      error: 'search must be one settlement id, transaction hash or payer.',
-      code: 'invalid_query',
-    }),
-  });
+  described(
+    'newestSettlements',
+    'The newest settlements, or those a text finds',
+    {
+      200: jsonAnswer('At most 50, newest first.', 'Settlements'),
+      400: jsonAnswer('A parameter is wrong, or does not go with the others.', 'Problem', {
+        error: 'search must be one settlement id, transaction hash or payer.',
+        code: 'invalid_query',
+        path: 'search',
+        expected: 'one settlement id, transaction hash or payer',
+        got: 'text of 9 characters',
+      }),
+    },
+    'With `sale` a page can have fewer than 50, or none, and a `nextCursor`: a search of many small payments goes on there.',
+  );
 
 export const DescribesClosing = (): MethodDecorator =>
   applyDecorators(
@@ -29,17 +37,24 @@ export const DescribesClosing = (): MethodDecorator =>
       'closeUnclaimed',
       'Closes a payment that was not delivered',
       {
-        200: jsonAnswer('It is off the list and out of the count.', ClosedSettlement),
+        200: jsonAnswer(
+          'It is off the list and out of the count, now or since an earlier request.',
+          ClosedSettlement,
+        ),
         404: jsonAnswer('It is not on the list.', 'Problem', {
-          error: 'This settlement is not among those paid and not delivered.',
+          error: 'Only a settlement that is paid and undelivered can be closed.',
           code: 'not_found',
         }),
+        503: problem(
+          'Redis does not answer, or the settlement can only be in the history, which does not answer.',
+          { error: 'Redis is unavailable. Try again.' },
+        ),
       },
       'For what was delivered or refunded by hand. The sale stays open: a repeated settle of its seller still succeeds. With a history it is in the audit.',
     ),
   );
 
-/** The description of what is done to a lane. */
+/** The description of an action on a lane. */
 export const DescribesSwitch = (
   operationId: string,
   summary: string,
@@ -57,7 +72,7 @@ export const DescribesSwitch = (
       {
         200: jsonAnswer('The lane afterwards.', LaneView),
         404: jsonAnswer('There is no such lane.', 'Problem', {
-          error: 'No such lane.',
+          error: 'There is no such lane.',
           code: 'not_found',
         }),
       },
@@ -65,7 +80,7 @@ export const DescribesSwitch = (
     ),
   );
 
-/** What the operator page asks for; there only where API keys are in use. */
+/** Routes of the operator page; only where API keys are in use. */
 export const ADMIN_OPENAPI: OpenApiPart = {
   tags: [{ name: 'Operators', description: 'What the page at `/admin` shows and does.' }],
 };

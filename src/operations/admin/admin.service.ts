@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { formatEther } from 'viem';
 import { StatusService } from '../../facilitator/status/status.service.js';
+import { OperatorHistory } from '../../history/operators/operator-history.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { VERSION } from '../../platform/config/version.js';
@@ -18,9 +19,13 @@ import {
   type SwitchedBy,
 } from '../../settlement/ledger/queries/lane-queries.js';
 import { LaneSwitches } from '../../settlement/ledger/queries/lane-switches.js';
+import type { SettlementPage } from '../../settlement/ledger/queries/settlement-listing.js';
 import {
+  newestPlaceFirst,
   type Settlement,
   SettlementQueries,
+  type UnclaimedPart,
+  type UnclaimedPlace,
 } from '../../settlement/ledger/queries/settlement-queries.js';
 import {
   type SettlementStatus,
@@ -47,7 +52,17 @@ const FORGOTTEN_MS = 24 * 3_600_000;
 const ATTEMPTS_SHOWN = 200;
 const SETTLEMENTS_SHOWN = 50;
 
-/** What a person on call wants to see and may do. */
+/** As validated by `SettlementSearchDto`. */
+interface UnclaimedQuery {
+  readonly payTo?: string;
+  readonly payer?: string;
+  readonly asset?: string;
+  readonly network?: string;
+  readonly leastAmount?: string;
+  readonly cursor?: string;
+}
+
+/** Views and actions for a person on call. */
 @Injectable()
 export class AdminService {
   constructor(
@@ -56,6 +71,7 @@ export class AdminService {
     private readonly settlementQueries: SettlementQueries,
     private readonly switches: LaneSwitches,
     private readonly unclaimedList: UnclaimedList,
+    private readonly history: OperatorHistory,
     private readonly processes: ProcessRegistry,
     private readonly status: StatusService,
     private readonly deployment: DeploymentReport,
@@ -108,8 +124,7 @@ export class AdminService {
   }
 
   /**
-   * The newest settlements, or those that a text finds: a settlement's id, a transaction hash, or the
-   * address of a payer.
+   * The newest settlements, or those that match a text: a settlement id, a transaction hash, or the address of a payer.
    *
    * @throws RedisUnavailableError
    */
@@ -131,29 +146,50 @@ export class AdminService {
   }
 
   /**
-   * The newest settlements that are paid and not delivered.
+   * Settlements that are paid and not delivered, the newest first.
    *
+   * @param query - `cursor` is the `nextCursor` of the previous page.
    * @throws RedisUnavailableError
    */
-  unclaimed(): Promise<readonly SettlementStatus[]> {
-    return this.#newest((chainId) =>
-      this.settlementQueries.newestUnclaimed(chainId, SETTLEMENTS_SHOWN),
+  async unclaimed(query: UnclaimedQuery): Promise<SettlementPage> {
+    const { network } = query;
+    const asked = this.chains.all.filter(
+      ({ config }) => network === undefined || config.network === network,
     );
+    const after = placeOf(query.cursor);
+    const filter = {
+      payTo: readAddress(query.payTo),
+      payer: readAddress(query.payer),
+      asset: readAddress(query.asset),
+      leastAmount: query.leastAmount === undefined ? undefined : BigInt(query.leastAmount),
+    };
+    const parts = await Promise.all(
+      asked.map(({ chainId }) =>
+        this.settlementQueries.newestUnclaimed(chainId, filter, after, SETTLEMENTS_SHOWN),
+      ),
+    );
+    const { shown, next } = pageOf(parts, SETTLEMENTS_SHOWN);
+    return {
+      settlements: shown.map(statusOf),
+      ...(next !== undefined && { nextCursor: `${next.since}.${next.id}` }),
+    };
   }
 
   /**
-   * Takes a payment off that list.
+   * Removes a payment from that list, and from the lists of the history.
    *
-   * @returns whether it was there.
-   * @throws RedisUnavailableError
+   * @returns whether it was on the list, or was closed before.
+   * @throws RedisUnavailableError; CodedError where only the history can have it, and does not answer.
    */
   async closeUnclaimed(settlementId: string, by: string): Promise<boolean> {
+    if (!isSettlementId(settlementId)) return false;
     const closed = await Promise.all(
       this.chains.all.map(({ chainId }) =>
         this.unclaimedList.close(chainId, settlementId, { at: Date.now(), by }),
       ),
     );
-    return closed.includes(true);
+    // A settlement that has left the ledger is on the lists of the history. For one in the ledger the history may lag.
+    return closed.find((one) => one !== undefined) ?? this.history.closeUnclaimed(settlementId, by);
   }
 
   async #newest(
@@ -163,12 +199,12 @@ export class AdminService {
     return found
       .flat()
       .map(statusOf)
-      .sort((a, b) => (b.times?.['claimed'] ?? '').localeCompare(a.times?.['claimed'] ?? ''))
+      .sort((a, b) => (b.times?.claimed ?? '').localeCompare(a.times?.claimed ?? ''))
       .slice(0, SETTLEMENTS_SHOWN);
   }
 
   /**
-   * What carries a settlement now, on whichever lane.
+   * Attempts in flight of a settlement, on any lane.
    *
    * @throws RedisUnavailableError
    */
@@ -187,7 +223,7 @@ export class AdminService {
   }
 
   /**
-   * @returns the lane afterwards; `undefined` when there is none of this name.
+   * @returns the lane afterwards; `undefined` when no lane has this name.
    * @throws RedisUnavailableError
    */
   async switchLane(
@@ -238,7 +274,10 @@ export class AdminService {
   }
 }
 
-/** As this process is set: those that archive and reconcile have the same settings, or say so in their health. */
+/**
+ * From the settings of this process. The processes that archive and reconcile have the same ones, or their health says
+ * so.
+ */
 function historyFactsOf({ history, webhooks }: AppConfig): HistoryFacts {
   return {
     enabled: history !== undefined,
@@ -248,12 +287,37 @@ function historyFactsOf({ history, webhooks }: AppConfig): HistoryFacts {
   };
 }
 
+/** @param cursor - in the form that its DTO requires. */
+function placeOf(cursor: string | undefined): UnclaimedPlace | undefined {
+  const [since, id] = cursor?.split('.') ?? [];
+  return since === undefined || id === undefined ? undefined : { since: Number(since), id };
+}
+
+/**
+ * One page of the lists of several networks. It ends where the first of them was cut off, because later entries of the
+ * others belong to the next page.
+ */
+export function pageOf(
+  parts: readonly UnclaimedPart[],
+  most: number,
+): { readonly shown: readonly Settlement[]; readonly next: UnclaimedPlace | undefined } {
+  const stops = parts.flatMap(({ stoppedAt }) => stoppedAt ?? []).sort(newestPlaceFirst);
+  const [stop] = stops;
+  const found = parts
+    .flatMap((part) => part.found)
+    .filter(({ place }) => stop === undefined || newestPlaceFirst(place, stop) <= 0)
+    .sort((a, b) => newestPlaceFirst(a.place, b.place));
+  const shown = found.slice(0, most);
+  const next = found.length > most ? shown.at(-1)?.place : stop;
+  return { shown: shown.map(({ settlement }) => settlement), next };
+}
+
 function unclaimedOf(all: readonly UnclaimedHealth[], of: string): NetworkView['unclaimed'] {
   const { count = 0, oldestMs = 0, sums = [] } = all.find(({ network }) => network === of) ?? {};
   return { count, oldestMs, sums };
 }
 
-/** A pause counts from the moment it is written, not from the lane's next report. */
+/** A pause counts from its write, not from the lane's next report. */
 function troubleOf(
   { silentMs, trouble }: PublishedStatus,
   paused: SwitchedBy | null,
@@ -263,7 +327,7 @@ function troubleOf(
   return trouble === 'paused' ? null : (trouble ?? null);
 }
 
-/** Signed bytes stay out: they are live until their nonce is used. */
+/** Signed bytes are left out: they are valid until their nonce is used. */
 function viewOf(attempt: Attempt, now: number): AttemptView {
   const { accountNonce, kind, settlementIds, transactions } = attempt;
   return {

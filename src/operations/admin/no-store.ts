@@ -1,2 +1,2 @@
-/** The header of answers that no cache may keep. */
+/** Header of answers that must not be cached. */
 export const NO_STORE = ['Cache-Control', 'no-store'] as const;

@@ -7,17 +7,17 @@ import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 import { DeploymentReport } from './deployment-report.js';
 
 const LOOK_MS = 2000;
-/** A condition that passes within this time is not logged: lanes and networks open at each start. */
+/** A shorter condition is not logged, because lanes and networks open at each start. */
 const LASTS_MS = 10_000;
 
-/** A lane or a network, and what is wrong with it. */
+/** A lane or a network with its condition. */
 interface Subject {
   readonly kind: 'lane' | 'network';
   readonly name: string;
   readonly code: string | undefined;
 }
 
-/** The last logged state of a subject, and since when it has another one. */
+/** The last logged state of a subject, and the time of a change since. */
 interface LoggedState {
   code: string | undefined;
   changedAt: number | undefined;
@@ -33,7 +33,7 @@ const WELL = {
 } as const;
 
 /**
- * Logs when a lane of this process, or a network as this process sees it, turns bad, and when it is well again: one
+ * Logs when a lane of this process, or a network as this process sees it, becomes unhealthy and when it recovers: one
  * line each, however many payments are refused meanwhile.
  */
 @Injectable()
@@ -57,12 +57,12 @@ export class ConditionLog implements OnModuleInit {
     return this.#rounds.stop();
   }
 
-  /** Never fails. @returns how long to pause. */
+  /** Never fails. @returns the pause before the next round. */
   async round(): Promise<number> {
     try {
       for (const subject of await this.#subjects()) this.#look(subject);
     } catch (error) {
-      // Its connections log that Redis is away.
+      // The Redis connections log an outage themselves.
       if (!(error instanceof RedisUnavailableError)) {
         this.logger.error(
           { err: error },
@@ -81,7 +81,7 @@ export class ConditionLog implements OnModuleInit {
     const own = lanes.filter(({ owner }) => owner === this.process.processId);
     return [
       ...networks.map(({ network: name, code }) => ({ kind: 'network', name, code }) as const),
-      // The log says who has paused a lane.
+      // The log names the operator who paused a lane.
       ...own
         .filter(({ code }) => code !== 'paused')
         .map(({ lane: name, code }) => ({ kind: 'lane', name, code }) as const),

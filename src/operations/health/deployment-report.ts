@@ -9,14 +9,14 @@ import { type NetworkHealth, networkHealth } from './network-health.js';
 import { type QueueHealth, queueHealth } from './queue-health.js';
 import { type UnclaimedHealth, unclaimedHealth } from './unclaimed-health.js';
 
-/** However many probes and scrapes come, the ledger counts the queue this often at most. */
+/** The ledger counts the queue at most this often, however many probes and scrapes come. */
 const QUEUE_KEPT_MS = 1000;
-/** Likewise of what is unclaimed: each of them is read. */
+/** The same for undelivered payments, because each of them is read. */
 const UNCLAIMED_KEPT_MS = 5000;
 
 /**
- * The state of the whole deployment as this process knows it: from the ledger, where every lane reports
- * itself, and from what the RPC endpoints have shown already. Nothing here asks an RPC endpoint.
+ * The state of the whole deployment as this process knows it: from the ledger, where every lane reports, and from the
+ * last answers of RPC endpoints. It calls no RPC endpoint.
  */
 @Injectable()
 export class DeploymentReport {
@@ -58,7 +58,7 @@ export class DeploymentReport {
     return statuses.map((status) => queueHealth(status, lanes));
   }
   /**
-   * Settlements that are paid and not delivered, as of a few seconds ago.
+   * Settlements that are paid and not delivered, some seconds old.
    *
    * @throws RedisUnavailableError
    */

@@ -7,7 +7,7 @@ import { Alive } from './dto/health-report.response.js';
 import { Describes, DescribesReport } from './health.openapi.js';
 import { HealthService } from './health.service.js';
 
-/** Only what is shown on the public port is described. */
+/** Only the checks on the public port are documented. */
 const PLAIN = { noCache: true, swaggerDocumentation: false };
 
 @Controller()
@@ -37,10 +37,7 @@ export class HealthController {
   }
 }
 
-/**
- * The public port shows only what is up and what is down; addresses, balances and delays are for
- * operators.
- */
+/** The public port shows only up or down; addresses, balances and delays are for operators. */
 async function publicReport(
   request: IncomingMessage,
   report: Promise<HealthCheckResult>,

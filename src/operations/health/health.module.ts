@@ -6,7 +6,7 @@ import { HealthController } from './health.controller.js';
 import { HealthService } from './health.service.js';
 import { redisHealth } from './redis-health.js';
 
-/** What every process reports, whatever its roles. Modules list their own indicators. */
+/** Health of every process, whatever its roles. Modules list their own indicators. */
 @Module({
   imports: [DiscoveryModule, TerminusModule.forRoot({ logger: false })],
   controllers: [HealthController],

@@ -11,7 +11,7 @@ import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
 import { FeatureHealth, HEALTH_TIMEOUT_MS } from '../../platform/observability/feature-health.js';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
 
-/** Answers from known state; only Redis is asked. */
+/** Answers from known state; it asks only Redis. */
 @Injectable()
 export class HealthService {
   #found: readonly FeatureHealth[] | undefined;
@@ -24,7 +24,7 @@ export class HealthService {
     private readonly redis: RedisWatch,
   ) {}
 
-  /** From now on this process wants no new requests. */
+  /** From now on this process accepts no new requests. */
   @AtShutdown('announce', 'readiness')
   drain(): void {
     this.#isDraining = true;
@@ -43,7 +43,7 @@ export class HealthService {
     return this.health.check([() => this.#redis(true), ...others]);
   }
 
-  /** Those that modules list. */
+  /** The indicators that modules list. */
   get #features(): readonly FeatureHealth[] {
     this.#found ??= [
       ...new Set(this.discovery.getProviders().map(({ instance }): unknown => instance)),
@@ -51,7 +51,7 @@ export class HealthService {
     return this.#found;
   }
 
-  /** @param isFull - with how Redis is set up, which takes more than a round trip. */
+  /** @param isFull - also reads the set-up of Redis, which takes more than a round trip. */
   async #redis(isFull: boolean): Promise<HealthIndicatorResult> {
     const session = this.sessions.check('redis');
     try {

@@ -3,34 +3,34 @@ import {
   LANE_SILENT_MS,
   type PublishedStatus,
 } from '../../settlement/ledger/queries/lane-queries.js';
-import type { LaneTrouble } from '../../settlement/model/lane-status.js';
+import type { LaneCondition } from '../../settlement/model/lane-status.js';
 import type { TreasuryStatus } from '../../settlement/model/refill.js';
 
-/** A lane as its writer last spoke of it. */
+/** A lane as its holder last reported it. */
 export interface LaneHealth {
   /** `<chainId>:<signer>` */
   readonly lane: string;
   readonly network: string;
   readonly signer: string;
-  /** Why it takes no work; `no_owner` when no living process writes it. */
-  readonly code?: LaneTrouble | 'no_owner';
-  /** The process that writes it, or did last. */
+  /** Why it accepts no work; `no_owner` when no live process holds it. */
+  readonly code?: LaneCondition | 'no_owner';
+  /** The process that holds it, or held it last. */
   readonly owner: string;
   readonly settlementsLeft: number;
   readonly balanceWei: string;
   readonly inFlight: number;
   readonly window: number;
   readonly gaps: number;
-  /** Milliseconds the oldest transaction in flight has been without a block. */
+  /** Milliseconds since the oldest transaction in flight was sent. */
   readonly oldestInFlightMs: number;
-  /** Of the account that refills the lanes. */
+  /** For the account that refills the lanes. */
   readonly treasury?: TreasuryStatus;
 }
 
-/** A lane without a writer for this long is not shown: its key was removed. */
+/** A lane without a holder for this long is not shown, because its key was removed. */
 const REMEMBERED_MS = 3_600_000;
 
-/** The lanes of the deployment, those included that lost their writer within the last hour. */
+/** The lanes of the deployment, including those that lost their holder within the last hour. */
 export function laneHealths(lanes: readonly PublishedStatus[]): readonly LaneHealth[] {
   return lanes
     .filter(({ silentMs }) => silentMs < REMEMBERED_MS)

@@ -6,14 +6,14 @@ import type { AppConfig } from '../../platform/config/app-config.js';
 import type { ContractName } from '../../protocol/evm/contracts.js';
 import type { LaneStatus } from '../../settlement/model/lane-status.js';
 
-/** Why a network cannot be settled on now. */
+/** Why no payment can be settled on a network now. */
 type NetworkCondition =
   'wrong_chain' | 'rpc_unreachable' | 'head_stale' | 'no_lane' | NonNullable<LaneStatus['trouble']>;
 
-/** Why an endpoint is not asked, or is the last choice. */
+/** Why an endpoint is not used, or is the last choice. */
 type EndpointCondition = 'unreachable' | 'wrong_chain' | 'lagging' | 'cannot_answer';
 
-/** What the last probe and the calls since then have shown. An endpoint goes by its place in `RPC_URLS`. */
+/** The state of an endpoint by its last probe and later calls. An endpoint is named by its position in `RPC_URLS`. */
 interface EndpointReport {
   readonly endpoint: number;
   readonly code?: EndpointCondition;
@@ -24,7 +24,7 @@ interface EndpointReport {
   readonly hasFinalizedTag?: boolean;
   readonly hasLogs?: boolean;
   readonly acceptsBatches: boolean;
-  /** The kinds of question that it has proved unable to answer: for these the other endpoints decide. */
+  /** The kinds of questions that it has proved unable to answer; other endpoints decide these. */
   readonly cannotAnswer?: readonly Ability[];
 }
 
@@ -42,12 +42,10 @@ export interface NetworkHealth {
   readonly contracts: Readonly<Record<ContractName, boolean | 'unknown'>>;
 }
 
-/** A head seen by a probe may be this much older than it is. */
+/** A head from a probe may be older by this much. */
 const PROBE_INTERVAL_MS = 10_000;
 
-/**
- * @param live - lanes of this network whose process lives. Those on their way out settle nothing new.
- */
+/** @param live - lanes of this network with a live holder. Lanes that are being removed settle nothing new. */
 export function networkHealth(
   chain: EvmChain,
   live: readonly LaneStatus[],

@@ -9,11 +9,11 @@ export interface QueueHealth {
   readonly oldestMs: number;
   /** Settlements that are not finished. */
   readonly live: number;
-  /** Work waits and nothing of this network is on its way. */
+  /** Work waits, and no transaction of this network is in flight. */
   readonly code?: 'idle';
 }
 
-/** A settlement is with a lane within milliseconds, or by the sweep after a second. */
+/** A settlement reaches a lane within milliseconds, or by the sweep after a second. */
 const WAIT_MAX_MS = 3000;
 
 export function queueHealth(

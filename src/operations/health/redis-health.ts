@@ -3,7 +3,7 @@ import { FeatureHealth, type HealthReport } from '../../platform/observability/f
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
 import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 
-/** A Redis that a role has for itself. */
+/** A separate Redis of one role. */
 class RedisHealth extends FeatureHealth {
   constructor(
     readonly name: string,
@@ -18,7 +18,7 @@ class RedisHealth extends FeatureHealth {
   }
 }
 
-/** `undefined` where the role shares that of the ledger. */
+/** `undefined` where the role uses the Redis of the ledger. */
 export function redisHealth(name: string, token: symbol): FactoryProvider<RedisHealth | undefined> {
   return {
     provide: `HEALTH_${name}`,

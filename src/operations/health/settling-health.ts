@@ -18,7 +18,7 @@ export class NetworksHealth extends FeatureHealth {
   }
 }
 
-/** A lane in trouble is named. Whether anything can be settled the networks say. */
+/** Names unhealthy lanes. The networks' indicator says whether payments can be settled. */
 @Injectable()
 export class LanesHealth extends FeatureHealth {
   readonly name = 'lanes';
@@ -46,7 +46,7 @@ export class QueuesHealth extends FeatureHealth {
   }
 }
 
-/** It is about sellers that did not come back, and no reason to settle less. */
+/** It reports sellers that did not return, which is no reason to settle less. */
 @Injectable()
 export class UnclaimedHealth extends FeatureHealth {
   readonly name = 'unclaimed';
@@ -71,10 +71,21 @@ export class SettlesHealth extends FeatureHealth {
   }
 
   async report(): Promise<HealthReport> {
-    const { reasons, ...totals } = await this.settles.totals();
-    const counts = reasons.map(({ reason, count }) => [reason, count]);
-    return { isUp: true, facts: { ...totals, reasons: Object.fromEntries(counts) } };
+    const { reasons, channels, ...totals } = await this.settles.totals();
+    const ofChannels = channels.map((one) => ({ ...one, reasons: countsOf(one.reasons) }));
+    const facts = {
+      ...totals,
+      reasons: countsOf(reasons),
+      ...(channels.length > 0 && { channels: byName(ofChannels, 'action') }),
+    };
+    return { isUp: true, facts };
   }
+}
+
+function countsOf(
+  reasons: readonly { readonly reason: string; readonly count: number }[],
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(reasons.map(({ reason, count }) => [reason, count]));
 }
 
 function byName<K extends string, T extends Readonly<Record<K, string>>>(

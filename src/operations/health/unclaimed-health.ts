@@ -1,13 +1,13 @@
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { UnclaimedSettlements } from '../../settlement/ledger/queries/settlement-queries.js';
 
-/** Payments of one network that are final and for which no requester has its success: their buyers have nothing. */
+/** Final payments of one network without a requester that got the success: their buyers have nothing. */
 export interface UnclaimedHealth {
   readonly network: string;
   readonly count: number;
   /** Age of the oldest one, in milliseconds; 0 without any. */
   readonly oldestMs: number;
-  /** Of the 5000 oldest, by asset, in atomic units. */
+  /** For the 5000 oldest, by asset, in atomic units. */
   readonly sums: readonly {
     readonly asset: string;
     readonly count: number;

@@ -3,14 +3,14 @@ import type { AppConfig } from '../../platform/config/app-config.js';
 import { assetNameOf } from '../../protocol/payment/accepted-payment.js';
 
 /**
- * Assets that are counted by name. Any token is served, so a label for each would let anybody who sends
- * requests make series without end: those the operator named come first, then the built-in ones.
+ * Limit of assets with their own label. Any token is served, so a label for each would let anybody create endless
+ * series. The operator's assets come first, then the built-in ones.
  */
 const NAMED_MAX = 32;
 
 export const OTHER = 'other';
 
-/** Bounds the values of the label `asset`. */
+/** Limits the values of the label `asset`. */
 export class AssetLabels {
   readonly #named: ReadonlySet<string>;
 
@@ -30,7 +30,7 @@ export class AssetLabels {
     ]);
   }
 
-  /** The token's address where it is one of those counted by name, else `other`. */
+  /** The token's address if it has its own label, otherwise `other`. */
   labelOf(chainId: number | undefined, asset: Address | undefined): string {
     if (chainId === undefined || asset === undefined) return OTHER;
     return this.#named.has(assetNameOf({ chainId, asset })) ? asset : OTHER;

@@ -5,10 +5,10 @@ import { withTimeout } from '../../platform/concurrency/timing.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import { Sampled, type Sampler } from './sampler.js';
 
-/** A scrape waits no longer for what is counted. */
+/** A scrape waits no longer for these counts. */
 const COUNT_TIMEOUT_MS = 2000;
 
-/** Gauges of the catalogue; all but the lag are the same from every process that learns. */
+/** Gauges of the catalogue; all except the lag are the same from every process that indexes. */
 @Injectable()
 @Sampled()
 export class CatalogueGauges implements Sampler {
@@ -35,7 +35,7 @@ export class CatalogueGauges implements Sampler {
     });
     this.#lag = new Gauge({
       name: 'x402_catalogue_lag_seconds',
-      help: 'Seconds since this process last had no declared resource waiting.',
+      help: 'Seconds since the queue of declared resources of this process was last empty.',
       labelNames: ['network'],
       registers,
     });
@@ -51,7 +51,7 @@ export class CatalogueGauges implements Sampler {
     );
     if (counted?.inTime !== true) return;
     const { listed, denials } = counted.value;
-    // An indexed chain without an entry has 0 of them.
+    // An indexed chain without an entry shows 0.
     for (const chainId of new Set([...this.figures.lags().keys(), ...listed.keys()])) {
       this.#entries.set({ network: caip2Of(chainId) }, listed.get(chainId) ?? 0);
     }

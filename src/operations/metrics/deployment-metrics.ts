@@ -12,8 +12,8 @@ import { Sampled, type Sampler } from './sampler.js';
 const WEI_PER_COIN = 1e18;
 
 /**
- * Gauges of the whole deployment, from the reports that health answers with: every process shows the
- * same, so a query takes their maximum. What could not be read is absent, not zero.
+ * Gauges of the whole deployment, from the reports of health. Every process shows the same values, so a query takes
+ * their maximum. A value that could not be read is absent, not zero.
  */
 @Injectable()
 @Sampled()
@@ -170,7 +170,7 @@ function laneGauges(gauge: GaugeMaker): (lane: LaneHealth) => void {
 
 type LaneLabels = Record<'network' | 'lane', string>;
 
-/** In place of what only lanes that settle have. */
+/** In place of the gauges that only settling lanes have. */
 function treasuryGauges(
   gauge: GaugeMaker,
 ): (labels: LaneLabels, code: LaneHealth['code'], treasury: TreasuryStatus) => void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { HistoryState } from '../../history/history-health.js';
-import { HistoryGauges, historyMetrics } from './history-metrics.js';
+import { HistoryGauges, HistoryMetrics } from './history-metrics.js';
 
 const linesOf = async (registry: Registry): Promise<readonly string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -9,12 +9,12 @@ const linesOf = async (registry: Registry): Promise<readonly string[]> =>
 describe('metrics of the history', () => {
   it('count what was archived by what became of it, and failures by their trouble', async () => {
     const registry = new Registry();
-    const observer = historyMetrics(registry);
+    const observer = new HistoryMetrics(registry);
     expect(await linesOf(registry)).toContain('x402_history_failures_total{trouble="fault"} 0');
     observer.archived(56, { written: 3, stale: 1, expired: 0, unreadable: 2, gone: 0 });
     observer.archived(56, { written: 4, stale: 0, expired: 0, unreadable: 0, gone: 0 });
-    observer.failed('database_unreachable', new Error('away'));
-    observer.failed(undefined, new TypeError('a fault'));
+    observer.failed('database_unreachable');
+    observer.failed(undefined);
     const lines = await linesOf(registry);
     for (const [outcome, count] of Object.entries({ written: 7, stale: 1, unreadable: 2 })) {
       expect(lines).toContain(
@@ -27,7 +27,7 @@ describe('metrics of the history', () => {
 
   it('count each look-up by what was asked and what came of it, from zero', async () => {
     const registry = new Registry();
-    const observer = historyMetrics(registry);
+    const observer = new HistoryMetrics(registry);
     expect(await linesOf(registry)).toContain(
       'x402_history_look_ups_total{by="key",outcome="found"} 0',
     );
@@ -41,9 +41,9 @@ describe('metrics of the history', () => {
 
   it('count what left, and what could not', async () => {
     const registry = new Registry();
-    const observer = historyMetrics(registry);
-    observer.left(56, { left: 90, unarchived: 1 });
-    observer.left(56, { left: 10, unarchived: 0 });
+    const observer = new HistoryMetrics(registry);
+    observer.evicted(56, { evicted: 90, unarchived: 1 });
+    observer.evicted(56, { evicted: 10, unarchived: 0 });
     const lines = await linesOf(registry);
     expect(lines).toContain('x402_history_left_total{network="eip155:56",outcome="left"} 100');
     expect(lines).toContain('x402_history_left_total{network="eip155:56",outcome="unarchived"} 1');
@@ -51,7 +51,7 @@ describe('metrics of the history', () => {
 
   it('count what a lost ledger had left, by how it ended', async () => {
     const registry = new Registry();
-    const observer = historyMetrics(registry);
+    const observer = new HistoryMetrics(registry);
     for (const outcome of ['expired', 'unread', 'expired'] as const) {
       observer.resolvedLost(56, outcome);
     }

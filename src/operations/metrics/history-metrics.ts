@@ -1,76 +1,96 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { HistoryHealth } from '../../history/history-health.js';
-import type { HistoryObserver } from '../../history/history-observer.js';
+import type {
+  Archived,
+  EvictionResult,
+  HistoryObserver,
+  LookUpOutcome,
+} from '../../history/history-observer.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import type { ArchiveQuery } from '../../settlement/ledger/settlement-archive.js';
 import { Sampled, type Sampler } from './sampler.js';
 
 const LOOKED_UP_BY = ['id', 'authorization', 'transaction', 'key', 'time'] as const;
 
-/** Counts what the archiver of this process does, and what this process looks up in the archive. */
-export function historyMetrics(registry: Registry): HistoryObserver {
-  const registers = [registry];
-  const archived = new Counter({
-    name: 'x402_history_archived_total',
-    help: 'Settlement changes archived; stale: the archive already had this change or a later one.',
-    labelNames: ['network', 'outcome'],
-    registers,
-  });
-  const failures = new Counter({
-    name: 'x402_history_failures_total',
-    help: 'Failed archiving rounds, by database error; fault: an unexpected error.',
-    labelNames: ['trouble'],
-    registers,
-  });
-  for (const trouble of ['database_unreachable', 'schema_outdated', 'database_failed', 'fault']) {
-    failures.inc({ trouble }, 0);
+/** Counts the work of this process's archiver, and its look-ups in the archive. */
+@Injectable()
+export class HistoryMetrics implements HistoryObserver {
+  readonly #archived: Counter<'network' | 'outcome'>;
+  readonly #failures: Counter<'trouble'>;
+  readonly #left: Counter<'network' | 'outcome'>;
+  readonly #lookUps: Counter<'by' | 'outcome'>;
+  readonly #lost: Counter<'network' | 'outcome'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#archived = new Counter({
+      name: 'x402_history_archived_total',
+      help: 'Settlement changes archived; stale: the archive already had this change or a later one.',
+      labelNames: ['network', 'outcome'],
+      registers,
+    });
+    this.#failures = new Counter({
+      name: 'x402_history_failures_total',
+      help: 'Failed archiving rounds, by database error; fault: an unexpected error.',
+      labelNames: ['trouble'],
+      registers,
+    });
+    for (const trouble of ['database_unreachable', 'schema_outdated', 'database_failed', 'fault']) {
+      this.#failures.inc({ trouble }, 0);
+    }
+    this.#left = new Counter({
+      name: 'x402_history_left_total',
+      help: 'Finished settlements older than HOT_MINUTES; unarchived: kept in Redis, because the archive does not match.',
+      labelNames: ['network', 'outcome'],
+      registers,
+    });
+    this.#lookUps = new Counter({
+      name: 'x402_history_look_ups_total',
+      help: 'Archive queries; skipped: not sent, because the archive failed a moment before.',
+      labelNames: ['by', 'outcome'],
+      registers,
+    });
+    this.#lost = new Counter({
+      name: 'x402_history_lost_total',
+      help: 'Chain searches for settlements that are missing from the ledger, by result.',
+      labelNames: ['network', 'outcome'],
+      registers,
+    });
+    for (const by of LOOKED_UP_BY) this.#lookUps.inc({ by, outcome: 'found' }, 0);
   }
-  const left = new Counter({
-    name: 'x402_history_left_total',
-    help: 'Finished settlements older than HOT_MINUTES; unarchived: kept in Redis, because the archive does not match.',
-    labelNames: ['network', 'outcome'],
-    registers,
-  });
-  const lookUps = new Counter({
-    name: 'x402_history_look_ups_total',
-    help: 'Archive queries; skipped: not sent, because the archive failed a moment before.',
-    labelNames: ['by', 'outcome'],
-    registers,
-  });
-  const lost = new Counter({
-    name: 'x402_history_lost_total',
-    help: 'Chain searches for settlements that are missing from the ledger, by result.',
-    labelNames: ['network', 'outcome'],
-    registers,
-  });
-  for (const by of LOOKED_UP_BY) lookUps.inc({ by, outcome: 'found' }, 0);
-  return {
-    opened: () => undefined,
-    archived: (chainId, result) => {
-      const network = caip2Of(chainId);
-      for (const outcome of ['written', 'stale', 'expired', 'unreadable', 'gone'] as const) {
-        archived.inc({ network, outcome }, result[outcome]);
-      }
-    },
-    failed: (trouble) => {
-      failures.inc({ trouble: trouble ?? 'fault' });
-    },
-    left: (chainId, result) => {
-      const network = caip2Of(chainId);
-      for (const outcome of ['left', 'unarchived'] as const) {
-        left.inc({ network, outcome }, result[outcome]);
-      }
-    },
-    resolvedLost: (chainId, outcome) => {
-      lost.inc({ network: caip2Of(chainId), outcome });
-    },
-    lookedUp: (by, outcome) => {
-      lookUps.inc({ by, outcome });
-    },
-  };
+
+  opened(): void {
+    // It is logged.
+  }
+
+  archived(chainId: number, result: Archived): void {
+    const network = caip2Of(chainId);
+    for (const outcome of ['written', 'stale', 'expired', 'unreadable', 'gone'] as const) {
+      this.#archived.inc({ network, outcome }, result[outcome]);
+    }
+  }
+
+  failed(condition: Parameters<HistoryObserver['failed']>[0]): void {
+    this.#failures.inc({ trouble: condition ?? 'fault' });
+  }
+
+  evicted(chainId: number, result: EvictionResult): void {
+    const network = caip2Of(chainId);
+    this.#left.inc({ network, outcome: 'left' }, result.evicted);
+    this.#left.inc({ network, outcome: 'unarchived' }, result.unarchived);
+  }
+
+  resolvedLost(...[chainId, outcome]: Parameters<HistoryObserver['resolvedLost']>): void {
+    this.#lost.inc({ network: caip2Of(chainId), outcome });
+  }
+
+  lookedUp(by: ArchiveQuery['by'], outcome: LookUpOutcome): void {
+    this.#lookUps.inc({ by, outcome });
+  }
 }
 
-/** Gauges of what waits to be archived, the same from every process that uses the ledger. */
+/** Gauges of unarchived data, the same from every process that uses the ledger. */
 @Injectable()
 @Sampled()
 export class HistoryGauges implements Sampler {
@@ -105,7 +125,7 @@ export class HistoryGauges implements Sampler {
   async refresh(): Promise<void> {
     this.#waiting.reset();
     this.#lag.reset();
-    // Without a label a reset leaves a zero behind.
+    // A reset of a gauge without labels would leave a zero.
     this.#hoursLeft.remove();
     const state = await this.health.state().catch(() => undefined);
     if (state === undefined) return;

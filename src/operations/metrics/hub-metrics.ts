@@ -7,7 +7,7 @@ import { Sampled, type Sampler } from './sampler.js';
 const OPERATIONS: readonly HubOperation[] = ['upload', 'download', 'remove'];
 const SALES: readonly SaleStep[] = ['offered', 'sold', 'failed', 'pending'];
 
-/** Series of the file hub, as this process serves it. */
+/** Metrics of the file hub in this process. */
 @Injectable()
 @Sampled()
 export class HubMetrics implements Sampler {

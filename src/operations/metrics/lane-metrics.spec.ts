@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import type { AcceptedPayment } from '../../protocol/payment/accepted-payment.js';
 import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
 import type { Attempt, SignedTransaction } from '../../settlement/model/attempt.js';
-import { errorMetrics } from './error-metrics.js';
-import { laneMetrics } from './lane-metrics.js';
+import { ErrorMetrics } from './error-metrics.js';
+import { LaneMetrics } from './lane-metrics.js';
 
 const SIGNER = '0x00000000000000000000000000000000000000aa';
 const LANE = `56:${SIGNER}`;
@@ -23,7 +24,14 @@ async function scrapeAfter(
   waitsMs: readonly number[] = [],
 ): Promise<string[]> {
   const registry = new Registry();
-  tell(laneMetrics(registry, () => Promise.resolve(waitsMs), errorMetrics(registry)));
+  tell(
+    new LaneMetrics(
+      registry,
+      { waitsMs: () => Promise.resolve(waitsMs) },
+      { error: () => undefined },
+      new ErrorMetrics(registry),
+    ),
+  );
   await new Promise((resolve) => setImmediate(resolve));
   return (await registry.metrics()).split('\n');
 }
@@ -86,7 +94,7 @@ describe('lane metrics', () => {
         const inclusion = { transaction: hash, isSuccess, credited: new Map() };
         observer.sent(LANE, attempt);
         const gas = { gasUsed: 0n, effectiveGasPrice: 0n };
-        observer.included(LANE, attempt, { ...inclusion, ...gas } as never, 1);
+        observer.included(LANE, attempt, { ...inclusion, ...gas } as never, 1, new Map());
       });
     const lines = await funded(true);
     expect(lines).toContain(`x402_attempts_total{${LABELS},kind="fund"} 1`);
@@ -109,12 +117,17 @@ describe('lane metrics', () => {
           ['b', 1],
         ]),
       } as const;
-      observer.included(LANE, anAttempt(['a', 'b']), inclusion, 600);
+      const authorization = { scheme: 'batch-settlement', method: 'channel-claim' };
+      const payments = new Map([['b', { authorization } as unknown as AcceptedPayment]]);
+      observer.included(LANE, anAttempt(['a', 'b']), inclusion, 600, payments);
     });
     expect(lines).toContain('x402_attempt_inclusion_seconds_sum{network="eip155:56"} 0.6');
-    expect(lines).toContain('x402_settlement_gas_sum{network="eip155:56"} 120000');
-    expect(lines).toContain('x402_settlement_gas_bucket{le="60000",network="eip155:56"} 2');
-    expect(lines).toContain('x402_settlement_fee_coins_sum{network="eip155:56"} 0.00012');
+    for (const action of ['', 'claim']) {
+      const labels = `network="eip155:56",action="${action}"`;
+      expect(lines).toContain(`x402_settlement_gas_sum{${labels}} 60000`);
+      expect(lines).toContain(`x402_settlement_gas_bucket{le="60000",${labels}} 1`);
+      expect(lines).toContain(`x402_settlement_fee_coins_sum{${labels}} 0.00006`);
+    }
     expect(lines).toContain(`x402_lane_fee_coins_total{${LABELS}} 0.00012`);
   });
 
@@ -122,7 +135,7 @@ describe('lane metrics', () => {
     const attempt = anAttempt(['a', 'b']);
     const lines = await scrapeAfter((observer) => {
       const inclusion = { gasUsed: 0n, effectiveGasPrice: 0n, credited: new Map() };
-      observer.included(LANE, attempt, inclusion as never, 1);
+      observer.included(LANE, attempt, inclusion as never, 1, new Map());
       observer.ended(LANE, attempt, [
         { id: 'a', state: 'finalized', isPaid: true },
         { id: 'b', state: 'expired', isPaid: false, reason: 'permit2_deadline_expired' },

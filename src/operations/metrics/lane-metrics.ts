@@ -1,9 +1,15 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Inject, Injectable } from '@nestjs/common';
+import { PinoLogger } from 'nestjs-pino';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { SignFailure } from '../../platform/signing/key-service.js';
+import { RedisUnavailableError } from '../../protocol/errors.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { channelActionOf } from '../../protocol/schemes/registry.js';
 import type { LaneObserver } from '../../settlement/lanes/lane-observer.js';
-import type { ParkReason } from '../../settlement/ledger/lane-store.js';
+import type { Ending, ParkReason } from '../../settlement/ledger/lane-store.js';
+import { LaneQueries } from '../../settlement/ledger/queries/lane-queries.js';
 import { type Attempt, valueSentBy } from '../../settlement/model/attempt.js';
-import type { CountError } from './error-metrics.js';
+import { ErrorMetrics } from './error-metrics.js';
 
 /** Seconds. */
 const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
@@ -12,7 +18,7 @@ const SIGN_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3, 10];
 /** Seconds. Blocks of BNB Chain come every 0.45 s. */
 const BLOCK_BUCKETS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 13, 30, 60];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 100];
-/** Gas units of one settlement: a share of a batch, or a transaction of its own. */
+/** Gas units of one settlement: a share of a batch, or a separate transaction. */
 const GAS_BUCKETS = [30_000, 45_000, 60_000, 80_000, 100_000, 130_000, 180_000, 250_000, 300_000];
 /** Native coins of one settlement: 60 000 gas at 0.05 gwei are 0.000003. */
 const FEE_BUCKETS = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 5e-4, 1e-3];
@@ -21,121 +27,151 @@ const WEI_PER_COIN = 1e18;
 const LANE_LABELS = ['network', 'lane'] as const;
 type LaneLabels = Record<(typeof LANE_LABELS)[number], string>;
 
-/**
- * Counts and times what lanes do.
- *
- * @param readQueueWaitsMs - how long settlements that have been sent had waited for it.
- */
 const PARK_REASONS: readonly ParkReason[] = ['state_unreadable', 'search_failed'];
 
-export function laneMetrics(
-  registry: Registry,
-  readQueueWaitsMs: (
-    chainId: number,
-    settlementIds: readonly string[],
-  ) => Promise<readonly number[]>,
-  countError: CountError,
-): LaneObserver {
-  const series = laneSeries(registry);
-  /** When attempts were seen in a block, for as long as their lane remembers them. */
-  const includedAt = new WeakMap<Attempt, number>();
+/** Counts and times the work of lanes. */
+@Injectable()
+export class LaneMetrics implements LaneObserver {
+  readonly #series: ReturnType<typeof laneSeries>;
+  /** When attempts were included in a block, as long as their lane remembers them. */
+  readonly #includedAt = new WeakMap<Attempt, number>();
 
-  const noteWaits = async (lane: string, { settlementIds }: Attempt): Promise<void> => {
+  constructor(
+    registry: Registry,
+    @Inject(LaneQueries) private readonly queries: Pick<LaneQueries, 'waitsMs'>,
+    @Inject(PinoLogger) private readonly logger: Pick<PinoLogger, 'error'>,
+    private readonly errors: ErrorMetrics,
+  ) {
+    this.#series = laneSeries(registry);
+  }
+
+  opened(lane: string): void {
+    const labels = labelsOf(lane);
+    // Prometheus sees an increase only if the series existed before it.
+    for (const counter of this.#series.laneCounters) counter.inc(labels, 0);
+    const { network } = labels;
+    this.#series.resubmitted.inc({ network }, 0);
+    for (const reason of PARK_REASONS) this.#series.parkings.inc({ network, reason }, 0);
+    this.#series.opened.inc(labels);
+  }
+
+  lost(lane: string): void {
+    this.#series.lost.inc(labelsOf(lane));
+  }
+
+  takenOver(): void {
+    // It is logged.
+  }
+
+  sent(lane: string, attempt: Attempt): void {
+    const labels = labelsOf(lane);
+    this.#series.attempts.inc({ ...labels, kind: attempt.kind });
+    if (attempt.settlementIds.length === 0) return;
+    const { network } = labels;
+    this.#series.batchSize.observe({ network }, attempt.settlementIds.length);
+    void this.#noteWaits(lane, attempt);
+  }
+
+  broadcast(): void {
+    // It is logged.
+  }
+
+  feesBumped(lane: string): void {
+    this.#series.bumps.inc(labelsOf(lane));
+  }
+
+  rebroadcast(lane: string): void {
+    this.#series.rebroadcasts.inc(labelsOf(lane));
+  }
+
+  included(
+    ...[lane, attempt, inclusion, latencyMs, payments]: Parameters<LaneObserver['included']>
+  ): void {
+    const { gasUsed, effectiveGasPrice, credited } = inclusion;
+    const labels = labelsOf(lane);
+    const { network } = labels;
+    this.#includedAt.set(attempt, performance.now());
+    this.#series.inclusionSeconds.observe({ network }, latencyMs / 1000);
+    const feeCoins = Number(gasUsed * effectiveGasPrice) / WEI_PER_COIN;
+    this.#series.feeCoins.inc(labels, feeCoins);
+    const sentWei = valueSentBy(attempt, inclusion);
+    const coins = attempt.kind === 'refill' ? this.#series.refilledCoins : this.#series.fundedCoins;
+    if (sentWei > 0n) coins.inc(labels, Number(sentWei) / WEI_PER_COIN);
+    const paid = credited.size;
+    for (const id of credited.keys()) {
+      const payment = payments.get(id);
+      const action = (payment && channelActionOf(payment.authorization)) ?? '';
+      this.#series.settlementGas.observe({ network, action }, Number(gasUsed) / paid);
+      this.#series.settlementFeeCoins.observe({ network, action }, feeCoins / paid);
+    }
+  }
+
+  reorged(lane: string, attempt: Attempt): void {
+    this.#includedAt.delete(attempt);
+    this.#series.reorgs.inc(labelsOf(lane));
+  }
+
+  ended(lane: string, attempt: Attempt | undefined, endings: readonly Ending[]): void {
+    const { network } = labelsOf(lane);
+    for (const { state, isPaid, reason } of endings) {
+      const paid = String(isPaid);
+      this.#series.settlements.inc({ network, state, paid, reason: reason ?? '' });
+    }
+    const included = attempt === undefined ? undefined : this.#includedAt.get(attempt);
+    if (included === undefined || !endings.some(({ state }) => state === 'finalized')) return;
+    this.#series.finalitySeconds.observe({ network }, (performance.now() - included) / 1000);
+  }
+
+  resubmitted(lane: string, { length }: readonly string[]): void {
+    this.#series.resubmitted.inc({ network: labelsOf(lane).network }, length);
+  }
+
+  parked(lane: string, _: string, reason: ParkReason): void {
+    this.#series.parkings.inc({ network: labelsOf(lane).network, reason });
+  }
+
+  parkedNow(chainId: number, count: number): void {
+    this.#series.parked.set({ network: caip2Of(chainId) }, count);
+  }
+
+  restored(lane: string): void {
+    this.#series.restorations.inc(labelsOf(lane));
+  }
+
+  nonceUsedByOther(lane: string): void {
+    this.#series.foreignNonces.inc(labelsOf(lane));
+  }
+
+  batchReverted(lane: string): void {
+    this.#series.batchReverts.inc(labelsOf(lane));
+  }
+
+  signed(lane: string, ms: number): void {
+    this.#series.signSeconds.observe({ network: labelsOf(lane).network }, ms / 1000);
+  }
+
+  notSigned(lane: string, reason: SignFailure): void {
+    this.#series.signFailures.inc({ ...labelsOf(lane), reason });
+  }
+
+  failed(_: string, what: string): void {
+    this.errors.count(what === 'queue' ? 'queue' : 'lane');
+  }
+
+  /** Reads how long sent settlements had waited. */
+  async #noteWaits(lane: string, { settlementIds }: Attempt): Promise<void> {
     const { network } = labelsOf(lane);
     const chainId = Number(lane.split(':')[0]);
-    for (const waitMs of await readQueueWaitsMs(chainId, settlementIds)) {
-      series.queueWaitSeconds.observe({ network }, waitMs / 1000);
+    try {
+      for (const waitMs of await this.queries.waitsMs(chainId, settlementIds)) {
+        this.#series.queueWaitSeconds.observe({ network }, waitMs / 1000);
+      }
+    } catch (error) {
+      // A metric must not cause a failure: during an outage of the ledger it is left out.
+      if (error instanceof RedisUnavailableError) return;
+      this.logger.error({ err: error }, 'queue waits');
     }
-  };
-
-  return {
-    opened: (lane) => {
-      const labels = labelsOf(lane);
-      // An increase is seen only of a series that was there before it.
-      for (const counter of series.laneCounters) counter.inc(labels, 0);
-      const { network } = labels;
-      series.resubmitted.inc({ network }, 0);
-      for (const reason of PARK_REASONS) series.parkings.inc({ network, reason }, 0);
-      series.opened.inc(labels);
-    },
-    lost: (lane) => {
-      series.lost.inc(labelsOf(lane));
-    },
-    takenOver: () => undefined,
-    sent: (lane, attempt) => {
-      const labels = labelsOf(lane);
-      series.attempts.inc({ ...labels, kind: attempt.kind });
-      if (attempt.settlementIds.length === 0) return;
-      const { network } = labels;
-      series.batchSize.observe({ network }, attempt.settlementIds.length);
-      void noteWaits(lane, attempt);
-    },
-    broadcast: () => undefined,
-    bumped: (lane) => {
-      series.bumps.inc(labelsOf(lane));
-    },
-    rebroadcast: (lane) => {
-      series.rebroadcasts.inc(labelsOf(lane));
-    },
-    included: (lane, attempt, inclusion, latencyMs) => {
-      const { gasUsed, effectiveGasPrice, credited } = inclusion;
-      const labels = labelsOf(lane);
-      const { network } = labels;
-      includedAt.set(attempt, performance.now());
-      series.inclusionSeconds.observe({ network }, latencyMs / 1000);
-      const feeCoins = Number(gasUsed * effectiveGasPrice) / WEI_PER_COIN;
-      series.feeCoins.inc(labels, feeCoins);
-      const sentWei = valueSentBy(attempt, inclusion);
-      const coins = attempt.kind === 'refill' ? series.refilledCoins : series.fundedCoins;
-      if (sentWei > 0n) coins.inc(labels, Number(sentWei) / WEI_PER_COIN);
-      const paid = credited.size;
-      for (let item = 0; item < paid; item += 1) {
-        series.settlementGas.observe({ network }, Number(gasUsed) / paid);
-        series.settlementFeeCoins.observe({ network }, feeCoins / paid);
-      }
-    },
-    reorged: (lane, attempt) => {
-      includedAt.delete(attempt);
-      series.reorgs.inc(labelsOf(lane));
-    },
-    ended: (lane, attempt, endings) => {
-      const { network } = labelsOf(lane);
-      for (const { state, isPaid, reason } of endings) {
-        const paid = String(isPaid);
-        series.settlements.inc({ network, state, paid, reason: reason ?? '' });
-      }
-      const included = attempt === undefined ? undefined : includedAt.get(attempt);
-      if (included === undefined || !endings.some(({ state }) => state === 'finalized')) return;
-      series.finalitySeconds.observe({ network }, (performance.now() - included) / 1000);
-    },
-    resubmitted: (lane, { length }) => {
-      series.resubmitted.inc({ network: labelsOf(lane).network }, length);
-    },
-    parked: (lane, _, reason) => {
-      series.parkings.inc({ network: labelsOf(lane).network, reason });
-    },
-    parkedNow: (chainId, count) => {
-      series.parked.set({ network: caip2Of(chainId) }, count);
-    },
-    restored: (lane) => {
-      series.restorations.inc(labelsOf(lane));
-    },
-    nonceUsedByOther: (lane) => {
-      series.foreignNonces.inc(labelsOf(lane));
-    },
-    batchReverted: (lane) => {
-      series.batchReverts.inc(labelsOf(lane));
-    },
-    signed: (lane, ms) => {
-      series.signSeconds.observe({ network: labelsOf(lane).network }, ms / 1000);
-    },
-    notSigned: (lane, reason) => {
-      series.signFailures.inc({ ...labelsOf(lane), reason });
-    },
-    failed: (_, what) => {
-      countError(what === 'queue' ? 'queue' : 'lane');
-    },
-  };
+  }
 }
 
 /** A lane is named `<chainId>:<signer>`. */
@@ -148,8 +184,13 @@ function laneSeries(registry: Registry) {
   const registers = [registry];
   const laneCounter = (name: string, help: string): Counter<keyof LaneLabels> =>
     new Counter({ name, help, labelNames: [...LANE_LABELS], registers });
-  const histogram = (name: string, help: string, buckets: number[]): Histogram<'network'> =>
-    new Histogram({ name, help, labelNames: ['network'], buckets, registers });
+  const histogram = <L extends string = never>(
+    name: string,
+    help: string,
+    buckets: number[],
+    more: readonly L[] = [],
+  ): Histogram<'network' | L> =>
+    new Histogram({ name, help, labelNames: ['network', ...more], buckets, registers });
 
   const laneCounters = {
     opened: laneCounter(
@@ -254,13 +295,15 @@ function laneSeries(registry: Registry) {
     ),
     settlementGas: histogram(
       'x402_settlement_gas',
-      'Gas units of one paid settlement; in a batch, its equal share.',
+      'Gas units of one paid settlement; in a batch, its equal share. Label `action`: what it does to a channel, empty for a payment.',
       GAS_BUCKETS,
+      ['action'],
     ),
     settlementFeeCoins: histogram(
       'x402_settlement_fee_coins',
-      'Gas money of one paid settlement, in native coins; in a batch, its equal share.',
+      'Gas money of one paid settlement, in native coins; in a batch, its equal share. Label `action` as for the gas.',
       FEE_BUCKETS,
+      ['action'],
     ),
   };
 }

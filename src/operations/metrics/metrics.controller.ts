@@ -1,5 +1,4 @@
-import { Controller, Get, Headers, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, Headers, StreamableFile } from '@nestjs/common';
 import { OpsOnly } from '../../platform/http/ops.js';
 import { OPEN_METRICS_TYPE, PROMETHEUS_TYPE, wantsOpenMetrics } from './open-metrics.js';
 import { ScrapeService } from './scrape.service.js';
@@ -11,13 +10,10 @@ export class MetricsController {
 
   /** The Prometheus text format, or OpenMetrics for scrapers that ask for it. */
   @Get()
-  async scrape(
-    @Headers('accept') accept: string | undefined,
-    @Res() response: Response,
-  ): Promise<void> {
+  async scrape(@Headers('accept') accept: string | undefined): Promise<StreamableFile> {
     const isOpenMetrics = wantsOpenMetrics(accept);
     const text = await (isOpenMetrics ? this.scrapes.openMetrics() : this.scrapes.prometheus());
-    response.setHeader('Content-Type', isOpenMetrics ? OPEN_METRICS_TYPE : PROMETHEUS_TYPE);
-    response.end(text);
+    const type = isOpenMetrics ? OPEN_METRICS_TYPE : PROMETHEUS_TYPE;
+    return new StreamableFile(Buffer.from(text), { type });
   }
 }

@@ -6,12 +6,11 @@ export const PROMETHEUS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 const COUNTER_METADATA = /^(# (?:HELP|TYPE) \S+?)_total( |$)/;
 
 /**
- * Turns the Prometheus text format into OpenMetrics 1.0: metadata of a counter goes by the name
- * without `_total`, there are no empty lines, and the text ends with `# EOF`. The registry of
- * prom-client knows both formats but renames its counters for good when it writes OpenMetrics, so one
- * registry cannot serve scrapers of both kinds.
+ * Converts the Prometheus text format to OpenMetrics 1.0: metadata of a counter has the name without `_total`, there
+ * are no empty lines, and the text ends with `# EOF`. The registry of prom-client knows both formats, but renames its
+ * counters permanently when it writes OpenMetrics, so one registry cannot serve both.
  *
- * @param text - whose counters, and nothing else, have names in `_total`.
+ * @param text - in which only counters have names that end with `_total`.
  */
 export function toOpenMetrics(text: string): string {
   const lines = text
@@ -21,7 +20,7 @@ export function toOpenMetrics(text: string): string {
   return `${lines.join('\n')}\n# EOF\n`;
 }
 
-/** Whether a scraper asks for OpenMetrics; Prometheus names it first where it takes both. */
+/** Whether a scraper prefers OpenMetrics; Prometheus names it first if it accepts both. */
 export function wantsOpenMetrics(accept: string | undefined): boolean {
   return accept?.includes('application/openmetrics-text') === true;
 }

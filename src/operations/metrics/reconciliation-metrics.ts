@@ -3,7 +3,7 @@ import { Gauge, Registry } from 'prom-client';
 import { ReconciliationHealth } from '../../history/reconciliation/reconciliation-health.js';
 import { Sampled, type Sampler } from './sampler.js';
 
-/** Gauges of the newest daily run of each network, from every process that may make it. */
+/** Gauges of the newest daily run of each network, from every process that may run it. */
 @Injectable()
 @Sampled()
 export class ReconciliationGauges implements Sampler {

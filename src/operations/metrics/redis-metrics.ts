@@ -3,7 +3,7 @@ import { Gauge, Registry } from 'prom-client';
 import { RedisWatch } from '../../platform/redis/redis-watch.js';
 import { Sampled, type Sampler } from './sampler.js';
 
-/** Gauges of the ledger's Redis as this process reaches it. */
+/** Gauges of the ledger's Redis, as this process reaches it. */
 @Injectable()
 @Sampled()
 export class RedisMetrics implements Sampler {
@@ -52,7 +52,7 @@ export class RedisMetrics implements Sampler {
       this.watch.setUp(),
     ]);
     this.#warnings.reset();
-    // Without a label a reset leaves a zero behind.
+    // A reset of a gauge without labels would leave a zero.
     for (const gauge of [this.#roundTrip, this.#used, this.#max]) gauge.remove();
     this.#up.set(roundTrip.status === 'fulfilled' ? 1 : 0);
     if (roundTrip.status === 'fulfilled') this.#roundTrip.set(roundTrip.value / 1000);

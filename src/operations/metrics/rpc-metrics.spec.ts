@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { rpcMetrics } from './rpc-metrics.js';
+import { RpcMetrics } from './rpc-metrics.js';
 
 describe('RPC metrics', () => {
   it('count each call of an exchange by method and outcome', async () => {
     const registry = new Registry();
-    rpcMetrics(registry).exchanged({
+    new RpcMetrics(registry).exchanged({
       endpoint: '56-1',
       methods: ['eth_call', 'eth_call', 'eth_blockNumber', 'eth_call'],
       outcomes: [
@@ -28,7 +28,7 @@ describe('RPC metrics', () => {
 
   it('count contradictions by what they are about', async () => {
     const registry = new Registry();
-    rpcMetrics(registry).disagreed({ chainId: 56, what: 'receipt' });
+    new RpcMetrics(registry).disagreed({ chainId: 56, what: 'receipt' });
     expect(await registry.metrics()).toContain(
       'x402_rpc_disagreements_total{network="eip155:56",what="receipt"} 1',
     );

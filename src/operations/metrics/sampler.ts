@@ -2,7 +2,7 @@ import { DiscoveryService } from '@nestjs/core';
 
 /** A source of gauges, read at each scrape. */
 export interface Sampler {
-  /** Never fails: what cannot be read now is absent from this scrape. */
+  /** Never fails: a value that cannot be read is absent from this scrape. */
   refresh(): Promise<void>;
 }
 

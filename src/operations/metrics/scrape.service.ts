@@ -5,7 +5,7 @@ import { VERSION } from '../../platform/config/version.js';
 import { toOpenMetrics } from './open-metrics.js';
 import { Sampled, type Sampler } from './sampler.js';
 
-/** Writes out everything this process has counted. */
+/** Writes all metrics of this process. */
 @Injectable()
 export class ScrapeService {
   constructor(

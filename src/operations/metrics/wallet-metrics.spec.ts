@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { type Address, zeroAddress } from 'viem';
 import type { WalletAsset } from '../../platform/config/wallet-assets.js';
-import { WalletGauges, walletMetrics } from './wallet-metrics.js';
+import { WalletGauges, WalletMetrics } from './wallet-metrics.js';
 
 const USDX: Address = '0x00000000000000000000000000000000000000aa';
 const known: WalletAsset = {
@@ -24,7 +24,7 @@ const spending = (asset: Address, amount: bigint) => ({
 describe('wallet metrics', () => {
   it('count budgets in whole tokens, and not in tokens with unknown decimals', async () => {
     const registry = new Registry();
-    const observer = walletMetrics(registry, { assets: [known] });
+    const observer = new WalletMetrics(registry, { wallet: { assets: [known] } });
     observer.counted({ step: 'reserved', spending: spending(USDX, 1_500_000n) });
     observer.counted({ step: 'reserved', spending: spending(zeroAddress, 10n ** 17n) });
     observer.counted({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import type { WebhookBacklog } from '../../history/webhooks/webhook-health.js';
-import { WebhookGauges, webhookMetrics } from './webhook-metrics.js';
+import { WebhookGauges, WebhookMetrics } from './webhook-metrics.js';
 
 const linesOf = async (registry: Registry): Promise<readonly string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -9,7 +9,7 @@ const linesOf = async (registry: Registry): Promise<readonly string[]> =>
 describe('metrics of webhooks', () => {
   it('count deliveries by their outcome, and webhooks that are disabled', async () => {
     const registry = new Registry();
-    const observer = webhookMetrics(registry);
+    const observer = new WebhookMetrics(registry);
     expect(await linesOf(registry)).toContain('x402_webhook_attempts_total{outcome="failed"} 0');
     for (const outcome of ['delivered', 'refused', 'delivered'] as const) {
       observer.attempted(outcome);

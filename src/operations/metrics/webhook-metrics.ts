@@ -5,33 +5,45 @@ import type { WebhookObserver } from '../../history/webhooks/webhook-observer.js
 import { Sampled, type Sampler } from './sampler.js';
 
 /** Counts the deliveries of this process. */
-export function webhookMetrics(registry: Registry): WebhookObserver {
-  const registers = [registry];
-  const attempts = new Counter({
-    name: 'x402_webhook_attempts_total',
-    help: 'Webhook deliveries by outcome: delivered, refused (will be retried), failed (no more retries), withheld.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const disabled = new Counter({
-    name: 'x402_webhook_disabled_total',
-    help: 'Webhooks that were disabled, by reason: failing for a day, or gone.',
-    labelNames: ['reason'],
-    registers,
-  });
-  for (const outcome of ['delivered', 'refused', 'failed', 'withheld'])
-    attempts.inc({ outcome }, 0);
-  for (const reason of ['failing', 'gone']) disabled.inc({ reason }, 0);
-  return {
-    attempted: (outcome) => {
-      attempts.inc({ outcome });
-    },
-    disabled: (_, reason) => {
-      disabled.inc({ reason });
-    },
-    troubled: () => undefined,
-    recovered: () => undefined,
-  };
+@Injectable()
+export class WebhookMetrics implements WebhookObserver {
+  readonly #attempts: Counter<'outcome'>;
+  readonly #disabled: Counter<'reason'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#attempts = new Counter({
+      name: 'x402_webhook_attempts_total',
+      help: 'Webhook deliveries by outcome: delivered, refused (will be retried), failed (no more retries), withheld.',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#disabled = new Counter({
+      name: 'x402_webhook_disabled_total',
+      help: 'Webhooks that were disabled, by reason: failing for a day, or gone.',
+      labelNames: ['reason'],
+      registers,
+    });
+    for (const outcome of ['delivered', 'refused', 'failed', 'withheld'])
+      this.#attempts.inc({ outcome }, 0);
+    for (const reason of ['failing', 'gone']) this.#disabled.inc({ reason }, 0);
+  }
+
+  attempted(outcome: Parameters<WebhookObserver['attempted']>[0]): void {
+    this.#attempts.inc({ outcome });
+  }
+
+  disabled(...[, reason]: Parameters<WebhookObserver['disabled']>): void {
+    this.#disabled.inc({ reason });
+  }
+
+  failed(): void {
+    // It is logged.
+  }
+
+  recovered(): void {
+    // It is logged.
+  }
 }
 
 /** Gauges of pending deliveries, the same from every process that delivers. */
@@ -62,7 +74,7 @@ export class WebhookGauges implements Sampler {
   }
 
   async refresh(): Promise<void> {
-    // Without a label a reset leaves a zero behind: what could not be read is absent.
+    // A reset of a gauge without labels would leave a zero; a value that could not be read is absent.
     for (const one of [this.#waiting, this.#oldest, this.#overdue, this.#disabled]) one.remove();
     const backlog = await this.health.backlog().catch(() => undefined);
     if (backlog === undefined) return;

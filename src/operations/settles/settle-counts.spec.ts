@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { SettleResult } from '../../facilitator/payment-observer.js';
 import type { SharedRedis } from '../../platform/redis/ledger-connections.js';
+import type { Reason } from '../../protocol/reasons.js';
+import type { ChannelAction } from '../../protocol/schemes/scheme.js';
 import { settlesKey } from '../../settlement/ledger/keys.js';
 import { SettleCounts } from './settle-counts.js';
 
@@ -35,6 +38,18 @@ class Hashes {
   }
 }
 
+/** A settle that was answered. @param action - absent of a payment. */
+function note(
+  counts: SettleCounts,
+  result: SettleResult,
+  reason: Reason | undefined,
+  caller: string | undefined,
+  action?: ChannelAction,
+): void {
+  const payment = { x402Version: 2, scheme: 'exact', chainId: 56, asset: undefined } as const;
+  counts.settled({ ...payment, action }, result, reason, 900, caller);
+}
+
 describe('counts of settles', () => {
   const hashes = new Hashes();
   let now = 1000 * HOUR_MS;
@@ -53,13 +68,13 @@ describe('counts of settles', () => {
 
   it('are of all processes, by reason and by seller, most frequent first', async () => {
     const [one, other] = [process(), process()];
-    one.count('success', undefined, 'shop');
-    one.count('accepted', undefined, 'shop');
-    one.count('hung_up', undefined, 'shop');
-    one.count('pending', 'settlement_pending', 'shop');
-    one.count('failure', 'queue_full', undefined);
-    one.count('failure', 'no_gas', 'shop');
-    for (const key of ['shop', 'kiosk', 'kiosk']) other.count('failure', 'no_gas', key);
+    note(one, 'success', undefined, 'shop');
+    note(one, 'accepted', undefined, 'shop');
+    note(one, 'hung_up', undefined, 'shop');
+    note(one, 'pending', 'settlement_pending', 'shop');
+    note(one, 'failure', 'queue_full', undefined);
+    note(one, 'failure', 'no_gas', 'shop');
+    for (const key of ['shop', 'kiosk', 'kiosk']) note(other, 'failure', 'no_gas', key);
     await one.stop();
     await other.stop();
     expect(await totals()).toEqual({
@@ -78,16 +93,42 @@ describe('counts of settles', () => {
         },
         { reason: 'queue_full', fault: 'facilitator', count: 1, sellers: [] },
       ],
+      channels: [],
     });
+  });
+
+  it('tell the actions of channels apart, and count them among all', async () => {
+    const before = await totals();
+    const one = process();
+    note(one, 'success', undefined, 'shop', 'claim');
+    note(one, 'failure', 'no_gas', 'shop', 'claim');
+    note(one, 'pending', 'settlement_pending', 'shop', 'settle');
+    await one.stop();
+    const { succeeded, refused, pending, channels } = await totals();
+    expect([succeeded, refused, pending]).toEqual([
+      before.succeeded + 1,
+      before.refused + 1,
+      before.pending + 1,
+    ]);
+    expect(channels).toEqual([
+      {
+        action: 'claim',
+        succeeded: 1,
+        pending: 0,
+        refused: 1,
+        reasons: [{ reason: 'no_gas', count: 1 }],
+      },
+      { action: 'settle', succeeded: 0, pending: 1, refused: 0, reasons: [] },
+    ]);
   });
 
   it('are added once where the reply of Redis was lost, and newer ones after them', async () => {
     const before = (await totals()).refused;
     const one = process();
     hashes.isReplyLost = true;
-    one.count('failure', 'no_gas', undefined);
+    note(one, 'failure', 'no_gas', undefined);
     await one.stop();
-    one.count('failure', 'queue_full', undefined);
+    note(one, 'failure', 'queue_full', undefined);
     hashes.isReplyLost = false;
     await one.stop();
     expect((await totals()).refused).toBe(before + 2);
@@ -96,16 +137,22 @@ describe('counts of settles', () => {
   it('are kept for a day, and written later where Redis is away', async () => {
     const late = process();
     hashes.isAway = true;
-    late.count('failure', 'no_gas', undefined);
+    note(late, 'failure', 'no_gas', undefined);
     await late.stop();
     await expect(late.totals()).rejects.toThrow('settle_counts');
     hashes.isAway = false;
     await late.stop();
-    expect((await totals()).refused).toBe(8);
+    expect((await totals()).refused).toBe(9);
     now += 23 * HOUR_MS;
-    expect((await totals()).refused).toBe(8);
+    expect((await totals()).refused).toBe(9);
     now += HOUR_MS;
-    expect(await totals()).toEqual({ succeeded: 0, pending: 0, refused: 0, reasons: [] });
+    expect(await totals()).toEqual({
+      succeeded: 0,
+      pending: 0,
+      refused: 0,
+      reasons: [],
+      channels: [],
+    });
     expect([...hashes.expires.keys()]).toEqual([settlesKey(1000)]);
   });
 });

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type { SettleResult } from '../../facilitator/payment-observer.js';
+import type { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { CachedPromise } from '../../platform/concurrency/cached-promise.js';
 import { Rounds } from '../../platform/concurrency/rounds.js';
 import { AtShutdown } from '../../platform/lifecycle/at-shutdown.js';
@@ -8,24 +8,36 @@ import { LEDGER_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall, runKeyedScript, script } from '../../platform/redis/redis-scripts.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { type Fault, type Reason, REASONS } from '../../protocol/reasons.js';
+import { CHANNEL_ACTIONS, type ChannelAction } from '../../protocol/schemes/scheme.js';
 import { settlesKey } from '../../settlement/ledger/keys.js';
 import { ProcessRegistry } from '../../settlement/ledger/process-registry.js';
 
-/** How settle requests were answered in the last 24 hours: answers, and not payments. */
+/** The answers to settle requests in the last 24 hours; one payment may have several. */
 export interface SettleTotals {
   readonly succeeded: number;
-  /** With a hash whose outcome was not known. */
+  /** Answers with a hash whose outcome was unknown. */
   readonly pending: number;
   readonly refused: number;
-  /** Why, most frequent first. */
+  /** Reasons, most frequent first. */
   readonly reasons: readonly RefusedFor[];
+  /** The requests about channels, by action. */
+  readonly channels: readonly ChannelTotals[];
+}
+
+interface ChannelTotals {
+  readonly action: ChannelAction;
+  readonly succeeded: number;
+  readonly pending: number;
+  readonly refused: number;
+  /** Reasons, most frequent first. */
+  readonly reasons: readonly { readonly reason: Reason; readonly count: number }[];
 }
 
 interface RefusedFor {
   readonly reason: Reason;
   readonly fault: Fault;
   readonly count: number;
-  /** By the id of the API key, where keys are in use: most frequent first, {@link SELLERS_SHOWN} at most. */
+  /** By the id of the API key, where keys are in use: most frequent first, at most {@link SELLERS_SHOWN}. */
   readonly sellers: readonly { readonly key: string; readonly count: number }[];
 }
 
@@ -35,11 +47,11 @@ const KEPT_SECONDS = 90_000;
 const WRITE_MS = 2000;
 const TOTALS_KEPT_MS = 2000;
 const SELLERS_SHOWN = 20;
-/** Of names of counts that wait: while Redis is away no more of them gather. */
+/** Limit of waiting counters during an outage of Redis. */
 const WAITING_MOST = 10_000;
 
 /**
- * Adds counts once: a batch whose reply was lost is sent again as it is.
+ * Adds counts once: a batch whose reply was lost is sent again unchanged.
  *
  * KEYS[1] counts of an hour. ARGV[1] process, ARGV[2] number of its batch, ARGV[3] seconds they are kept, ARGV[4..] name,
  * count, ... Returns 1, or 0 where they were added before.
@@ -64,16 +76,16 @@ interface Batch {
 }
 
 /**
- * Counts how settles are answered, for all processes together. Counts are gathered and written every two seconds: a
- * refusal costs no call of its own, and a process that dies takes two seconds of them with it.
+ * Counts the answers to settles, for all processes together. Counts are collected and written every two seconds: a
+ * refusal needs no call of its own, and a process that dies loses two seconds.
  */
 @Injectable()
-export class SettleCounts implements OnModuleInit {
+export class SettleCounts implements OnModuleInit, PaymentObserver {
   readonly #rounds = new Rounds(() => this.#round());
   readonly #totals: CachedPromise<SettleTotals>;
   /** By the key of an hour, then by the name of a count. */
   #waiting = new Map<string, Map<string, number>>();
-  /** In order: what was not confirmed is written again before anything newer. */
+  /** In order: an unconfirmed batch is written again before newer ones. */
   readonly #writing: Batch[] = [];
   #batches = 0;
 
@@ -94,18 +106,20 @@ export class SettleCounts implements OnModuleInit {
     await this.#round();
   }
 
-  /** @param caller - id of the API key. */
-  count(result: SettleResult, reason: Reason | undefined, caller: string | undefined): void {
-    if (result === 'success' || result === 'pending') {
-      this.#add(result);
-    } else if (result === 'failure' && reason !== undefined) {
-      this.#add(reason);
-      if (caller !== undefined) this.#add(`${reason}|${caller}`);
-    }
+  verified(): void {
+    // Only settles are counted.
+  }
+
+  settled(...[{ action }, result, reason, , caller]: Parameters<PaymentObserver['settled']>): void {
+    const name = result === 'failure' ? reason : result;
+    if (name === undefined || name === 'accepted' || name === 'hung_up') return;
+    this.#add(name);
+    if (action !== undefined) this.#add(`${action}:${name}`);
+    if (result === 'failure' && caller !== undefined) this.#add(`${name}|${caller}`);
   }
 
   /**
-   * Of this hour and the 23 before it, as it was some seconds ago.
+   * Of this hour and the 23 before it, some seconds old.
    *
    * @throws RedisUnavailableError
    */
@@ -122,7 +136,7 @@ export class SettleCounts implements OnModuleInit {
     if (this.#waiting.size > HOURS) this.#waiting.delete([...this.#waiting.keys()][0] ?? '');
   }
 
-  /** Does not fail when Redis is away: the batch is written again in the next round. */
+  /** Does not fail during an outage of Redis: the next round writes the batch again. */
   async #round(): Promise<number> {
     try {
       await this.#writeBatches();
@@ -171,7 +185,7 @@ function hourOf(ms: number): number {
   return Math.floor(ms / HOUR_MS);
 }
 
-/** A newer version may count reasons that this one does not know: they are left out. */
+/** Reasons of a newer version that this one does not know are left out. */
 function totalsOf(sums: ReadonlyMap<string, number>): SettleTotals {
   const sellers = new Map<string, { key: string; count: number }[]>();
   const reasons: RefusedFor[] = [];
@@ -192,6 +206,24 @@ function totalsOf(sums: ReadonlyMap<string, number>): SettleTotals {
       ...one,
       sellers: [...one.sellers].sort(mostFirst).slice(0, SELLERS_SHOWN),
     })),
+    channels: CHANNEL_ACTIONS.map((action) => channelTotalsOf(action, sums)).filter(
+      ({ succeeded, pending, refused }) => succeeded + pending + refused > 0,
+    ),
+  };
+}
+
+function channelTotalsOf(action: ChannelAction, sums: ReadonlyMap<string, number>): ChannelTotals {
+  const prefix = `${action}:`;
+  const reasons = [...sums].flatMap(([name, count]) => {
+    const reason = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    return isReason(reason) ? [{ reason, count }] : [];
+  });
+  return {
+    action,
+    succeeded: sums.get(`${prefix}success`) ?? 0,
+    pending: sums.get(`${prefix}pending`) ?? 0,
+    refused: reasons.reduce((sum, { count }) => sum + count, 0),
+    reasons: reasons.sort(mostFirst),
   };
 }
 

@@ -10,10 +10,10 @@ import {
 import type { SettlementDetails } from '../../settlement/model/settlement.js';
 import type { JobObserver } from '../../settlement/queue/job-observer.js';
 
-/** Settlements that are read at once; traces of more that end together are left out. */
+/** Settlements that are read at once; if more end together, their traces are left out. */
 const READ_AT_ONCE = 64;
 
-/** The spans between the times of a record, in their order. */
+/** The spans between the times of a record, in order. */
 const PHASES = [
   ['wait for a lane', 'claimed', 'allocated'],
   ['wait for a block', 'allocated', 'included'],
@@ -21,8 +21,8 @@ const PHASES = [
 ] as const;
 
 /**
- * Spans of settlements, in the trace of the request that claimed them. They are made when a settlement is finished,
- * of the times in its record: whichever processes had a part in it, and however often they died.
+ * Spans of settlements, in the trace of the request that claimed them. They are built when a settlement is finished,
+ * from the times in its record, however many processes took part.
  */
 @Injectable()
 export class SettlementSpans implements JobObserver {

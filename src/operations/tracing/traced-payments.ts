@@ -2,7 +2,7 @@ import { trace } from '@opentelemetry/api';
 import type { PaymentObserver } from '../../facilitator/payment-observer.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 
-/** Notes in the span of a request what came of its payment. */
+/** Adds the result of a payment to the span of its request. */
 export const TRACED_PAYMENTS: PaymentObserver = {
   verified: (subject, reason) => {
     note(subject.chainId, subject.scheme, reason === undefined ? 'valid' : 'invalid', reason);

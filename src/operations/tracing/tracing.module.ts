@@ -9,8 +9,8 @@ import { ProcessesModule } from '../../settlement/ledger/processes.module.js';
 import { JobObserver, NO_TRACES } from '../../settlement/queue/job-observer.js';
 import { SettlementSpans } from './settlement-spans.js';
 
-/** The {@link Tracing} of this process, where there is one. */
-export const TRACING = Symbol('TRACING');
+/** The {@link Tracing} of this process, if there is one. */
+const TRACING = Symbol('TRACING');
 
 /** Provides the observer of jobs, and starts the traces where a collector is configured. */
 @Module({})
@@ -31,7 +31,7 @@ export class TracingModule {
             { processId }: ProcessRegistry,
             logger: PinoLogger,
           ): Promise<Tracing> => {
-            // Who traces nothing does not load the SDK.
+            // A process without traces does not load the SDK.
             const sdk = await import('../../platform/tracing/tracing.js');
             return new sdk.Tracing(traces, { id: processId, version: VERSION }, (message) => {
               logger.warn(
@@ -43,7 +43,7 @@ export class TracingModule {
         },
         ...(settles ? [{ provide: JobObserver, useClass: SettlementSpans }] : []),
       ],
-      exports: [TRACING, ...(settles ? [JobObserver] : [])],
+      exports: settles ? [JobObserver] : [],
     };
   }
 }

@@ -27,7 +27,7 @@ export function refOf(payment: AcceptedPayment): AuthorizationRef {
   };
 }
 
-/** Where the transfer of an authorization goes, and how that is shown, where it is not to the payee. */
+/** The account that receives an authorization's transfer and how the chain shows it, if it is not the payee. */
 export function accountOf(
   paid: PaidAccount | undefined,
 ): Pick<AuthorizationRef, 'payTo' | 'shownBy'> {
@@ -39,12 +39,12 @@ type AuthorizationState =
   /** Executed or cancelled. */
   | 'used'
   | 'unused'
-  /** The token does not answer the question: it reverts, burns the gas it is given, or says no yes or no. */
+  /** The token does not answer: it reverts, burns its gas, or returns no boolean. */
   | 'cannot_tell';
 
 /**
- * Asks once, within {@link READ_GAS} and the time limit of the view. A token that does not answer while
- * its node answers others is one that cannot tell.
+ * Asks once, within {@link READ_GAS} and the time limit of the view. A token that does not answer while its node
+ * answers other calls counts as `cannot_tell`.
  *
  * @throws ChainUnavailableError when the node does not answer at all.
  */
@@ -81,8 +81,8 @@ export async function isAuthorizationUsed(
 }
 
 /**
- * Whether what a payment is for is done: its authorization was executed or cancelled, or else the state of
- * its contract says so.
+ * Whether the purpose of a payment is achieved: its authorization was executed or cancelled, or the state of its
+ * contract shows it.
  *
  * @returns `undefined` when the contract does not answer the question.
  * @throws ChainUnavailableError
@@ -109,10 +109,10 @@ export interface AuthorizationUse {
   readonly transaction: Hex;
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
-  /** Index of the log by which it made exactly this payment, where it shows that it did. */
+  /** Index of the log that made exactly this payment, if the receipt shows it. */
   readonly logIndex: number | undefined;
-  /** Logs that may be of this payment as well as that one: each pays for one. */
+  /** Other logs that fit this payment equally; each pays for one. */
   readonly otherLogs?: readonly number[];
-  /** What it moved by this authorization, where its receipt shows that. */
+  /** Payee and amount that its transaction moved with this authorization, if the receipt shows them. */
   readonly moved?: { readonly payTo: Address; readonly amount: bigint; readonly logIndex: number };
 }

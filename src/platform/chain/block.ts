@@ -14,8 +14,8 @@ export interface BlockHeader {
 }
 
 /**
- * Reads a block as nodes give it; `undefined` for `null`, for a block still without a hash, and for one with a field that
- * is no quantity: a node that answers so has not answered.
+ * Reads a block in JSON-RPC form; `undefined` for `null`, for a block without a hash, and for one with a malformed
+ * quantity, which counts as no answer.
  */
 export function readBlockHeader(value: unknown): BlockHeader | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
@@ -43,8 +43,8 @@ function readOptional(value: unknown): bigint | undefined | 'malformed' {
 }
 
 /**
- * Whether two endpoints say the same of one block, in everything that outcomes are decided by. That they
- * name one hash proves nothing of the fields beside it: a node may give the right hash and a wrong time.
+ * Whether two endpoints agree about one block in every field that decides outcomes. An equal hash proves nothing about
+ * the other fields: a node may return the right hash with a wrong time.
  */
 export function isSameBlock(a: BlockHeader, b: BlockHeader): boolean {
   return a.hash === b.hash && a.number === b.number && a.timestamp === b.timestamp;
@@ -60,7 +60,7 @@ export function readQuantity(value: unknown): bigint | undefined {
   return BigInt(value);
 }
 
-/** A number as JSON-RPC writes it, small enough to be counted with. */
+/** A JSON-RPC number that is small enough for exact arithmetic. */
 export function readCount(value: unknown): number | undefined {
   const count = readQuantity(value);
   return count === undefined || count > BigInt(Number.MAX_SAFE_INTEGER) ? undefined : Number(count);

@@ -39,11 +39,11 @@ import {
 } from './simulation.js';
 import { IDENTITY_PRECOMPILE } from './simulation-support.js';
 
-/** Gas up to which a transfer counts as good conduct; the heaviest stablecoins take half of it. */
+/** Gas up to which a transfer counts as good conduct; the heaviest stablecoins need half of it. */
 const GOOD_TRANSFER_GAS = 200_000n;
-/** Long enough for a slow node, short enough to learn that it is the node. */
+/** Long enough for a slow node, and short enough to notice a dead one. */
 const CONTROL_TIMEOUT_MS = 1000;
-/** How often a call fails beside one that cannot, before the call is at fault and not the node. */
+/** How often a call must fail while a control call succeeds, before the call is at fault and not the node. */
 const ROUNDS_TO_BE_SURE = 3;
 
 interface CallRunnerParts {
@@ -60,25 +60,24 @@ interface RunOptions {
   /** A block as JSON-RPC names it. */
   readonly at: unknown;
   readonly traffic: Traffic;
-  /** Accounts that are simulated as if they were otherwise, as JSON-RPC names them. */
+  /** Accounts with changed state for the simulation, in JSON-RPC form. */
   readonly overrides?: object;
 }
 
 /**
- * Runs code on one node without sending a transaction: with a gas limit, isolated where the code is
- * unknown or has burnt gas. The shape of the answer decides the outcome.
+ * Runs code on one node without sending a transaction: with a gas limit, and isolated where the code is unknown or has
+ * burnt gas. The shape of the answer decides the outcome.
  *
- * Nodes describe failures in their own words, and use the same codes for faults of their own. So an
- * unclear answer is asked again, together with a call that cannot fail: only if that one succeeds
- * the failure is the code's own.
+ * Nodes describe failures in their own words, and use the same codes for their own faults. So an unclear answer is
+ * asked again together with a call that cannot fail: only if that one succeeds, the failure is the code's own.
  */
 export class CallRunner {
   constructor(private readonly parts: CallRunnerParts) {}
 
   /**
    * @param at - a block as JSON-RPC names it.
-   * @throws CodeUnresponsiveError when this call has no answer and others have.
-   * @throws CallNotSentError when it got no turn in the isolated queue.
+   * @throws CodeUnresponsiveError when this call gets no answer while others do.
+   * @throws CallNotSentError when the isolated queue did not send it in time.
    * @throws ChainUnavailableError when the endpoint does not answer.
    */
   async call(call: Call, gas: bigint, at: unknown, sender?: Sender): Promise<CallOutcome> {
@@ -108,8 +107,8 @@ export class CallRunner {
   }
 
   /**
-   * The proof where the node can simulate several transactions on top of each other: the transfer is
-   * exactly what will be sent, and cannot tell.
+   * The proof on a node that can simulate several transactions in sequence: the simulated transfer is identical to the
+   * one that will be sent, so the token cannot tell them apart.
    *
    * @throws as {@link call}.
    */
@@ -122,7 +121,7 @@ export class CallRunner {
   }
 
   /**
-   * The same on top of another call; `undefined` where this node cannot.
+   * The same after another call; `undefined` where this node cannot.
    *
    * @throws as {@link call}.
    */
@@ -138,13 +137,13 @@ export class CallRunner {
     const effect =
       answer.kind === 'result' ? readSimulationAfter(answer.value, settlement) : undefined;
     if (effect !== undefined) return effect;
-    // A node may have lost it and run calls as before: then it is asked by calls.
+    // The node may no longer support it, but still run calls; then calls are used.
     simulation.doubt(health.endpoint);
     if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
     throw this.#unavailable('eth_simulateV1');
   }
 
-  /** Whether it returns where it is asked together with others. What does not is asked alone. */
+  /** Whether it succeeds in a round with others. A failure is asked again alone. */
   async #returnsBesideOthers(settlement: Settlement, traffic: Traffic): Promise<boolean> {
     const { call, sender, gas, isSenderBound, mayJoin } = settlement;
     if (traffic.kind !== 'open' || isSenderBound === true || mayJoin !== true) return false;
@@ -185,7 +184,7 @@ export class CallRunner {
     const simulated =
       answer.kind === 'result' ? readSimulation(answer.value, settlement) : undefined;
     if (simulated === undefined) {
-      // This node cannot do it any more, or has trouble: it may still run calls.
+      // The node no longer supports it or is in trouble; it may still run calls.
       simulation.doubt(health.endpoint);
       if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
       throw this.#unavailable('eth_simulateV1');
@@ -199,9 +198,9 @@ export class CallRunner {
   }
 
   /**
-   * The proof for nodes without it, in two calls: the transaction itself, and the same transfer between
-   * two looks at the payee's balance. The second is made by Multicall3, which a token can tell from the
-   * lane; what only the lane may send is made by the code of Multicall3 at the lane's own address.
+   * The proof for nodes without simulation, in two calls: the transaction itself, and the same transfer between two
+   * reads of the payee's balance. Multicall3 makes the second call, which a token can tell from the lane; if only the
+   * lane may send it, the code of Multicall3 runs at the lane's own address.
    */
   async #simulateByCalls(settlement: Settlement, traffic: Traffic): Promise<Effect> {
     const { conduct } = this.parts.health.contracts;
@@ -223,7 +222,7 @@ export class CallRunner {
     return effect ?? { status: 'unpaid' };
   }
 
-  /** A call of Multicall3 as if its code were that of this account: the calls within come from it. */
+  /** Runs a Multicall3 call with its code at this account, so that the inner calls come from it. */
   async #runAs(account: Address, { data }: Call, options: RunOptions): Promise<CallOutcome> {
     const { endpoint } = this.parts.health;
     const code = await endpoint.request('eth_getCode', [MULTICALL3, 'latest'], CONTROL_TIMEOUT_MS);
@@ -251,7 +250,7 @@ export class CallRunner {
       this.#noteOutcome(options.at, RAN);
       return outcome;
     }
-    // A node that fails every second call has now and then failed this one, and not the one beside it.
+    // A node that fails some calls at random may fail this one and not the control call.
     for (let round = 0; round < ROUNDS_TO_BE_SURE; round += 1) {
       const [next, canRun] = await Promise.all([
         ask().then(readCallOutcome),
@@ -273,14 +272,14 @@ export class CallRunner {
     return hasRun;
   }
 
-  /** Of a call that was not run, or cannot fail. */
+  /** For a call that was not run, or cannot fail. */
   #noteOutcome(at: unknown, answer: RpcOutcome): void {
     const { health } = this.parts;
     if (at === 'latest') noteOutcome(health, 'calls', answer);
     else if (isAtShownBlock(at, health)) noteOutcome(health, 'state', answer);
   }
 
-  /** Whose fault it is that there is no answer: ours, that of a node which answers nothing, or this call's. */
+  /** The cause of a missing answer: this service, a dead node, or this call. */
   async #silence(
     operation: string,
     traffic: Traffic,
@@ -293,7 +292,7 @@ export class CallRunner {
       this.#noteOutcome(at, answer);
       return this.#notRun(at, operation);
     }
-    // The call may be slow by itself: what proves a node mute is that it does not run one that cannot be either.
+    // The call may be slow by itself; only a node that does not run the control call either is dead.
     const running = this.#canRun({ gas: READ_GAS, at });
     if (traffic.kind === 'open' || !(await running)) return this.#notRun(at, operation);
     return new CodeUnresponsiveError(chainId, operation);
@@ -324,15 +323,15 @@ export class CallRunner {
   }
 }
 
-/** Whose code a settlement may run beside that of its token. */
+/** The accounts whose code a settlement may run besides that of its token. */
 function codeBeside({ payer, runsCodeOf = payer }: Settlement): Address {
   return runsCodeOf;
 }
 
-/** A call was run, whatever came of it. */
+/** A call was run, with any result. */
 const RAN: RpcOutcome = { kind: 'result', value: undefined };
 
-/** Rounds tell apart only whether it is the node that does not answer. */
+/** Rounds only distinguish whether the node answers. */
 const LIMITED: RpcOutcome = { kind: 'silent', cause: 'rate_limited' };
 
 /** Trusted code is believed when it returns. */

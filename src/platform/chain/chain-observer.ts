@@ -1,7 +1,8 @@
 import type { ContractName } from '../../protocol/evm/contracts.js';
+import type { EndpointStatement } from './disagreements.js';
 import type { Ability } from './refusals.js';
 
-/** Told when what is known about a network changes; for logs. */
+/** Changes in the state of a network, for logs. */
 export interface ChainObserver {
   endpointChanged(change: {
     readonly endpoint: string;
@@ -13,6 +14,12 @@ export interface ChainObserver {
     readonly ability?: Ability;
   }): void;
   contractFound(contract: ContractName, isPresent: boolean): void;
-  /** Two endpoints contradict each other: one of them is wrong, and nothing is believed meanwhile. */
-  endpointsDisagree(what: string): void;
+  /**
+   * Endpoints begin to contradict each other: one of them is wrong, and no claim is believed meanwhile.
+   *
+   * @param answers - of the first contradiction, one of each endpoint.
+   */
+  endpointsDisagree(what: string, answers: readonly EndpointStatement[]): void;
+  /** They have not contradicted each other for a minute. @param times - contradictions until then. */
+  endpointsAgree(what: string, times: number): void;
 }

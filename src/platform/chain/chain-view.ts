@@ -9,6 +9,7 @@ import {
   READ_GAS,
   type Sender,
   type Settlement,
+  type StateReader,
 } from '../../protocol/evm/chain-reader.js';
 import type { SchemeContracts } from '../../protocol/evm/contracts.js';
 import { type BlockHeader, quantity, readBlockHeader, readCount, readQuantity } from './block.js';
@@ -34,21 +35,21 @@ import {
 import { type FoundLog, readLogs, readReceipt, type Receipt } from './receipt.js';
 import type { Ability } from './refusals.js';
 
-/** Long enough for a slow node, short enough to ask another one within a client's patience. */
+/** Long enough for a slow node, short enough to ask another one before the client's deadline. */
 const READ_TIMEOUT_MS = 2500;
 /**
- * Depth that counts as final where the chain has no `finalized` tag: a turn of sixteen blocks of one
- * validator of BNB Chain, and some more.
+ * Blocks at this depth count as final where the chain has no `finalized` tag: a turn of sixteen blocks of one validator
+ * of BNB Chain, and some more.
  */
 const FINAL_DEPTH_WITHOUT_TAG = 20n;
 
 /**
- * Reads of one chain through one endpoint, so that they agree with each other: everything this
- * service asks of it, by name and with types. Nothing outside this room speaks JSON-RPC.
+ * Reads of one chain through one endpoint, so that they are consistent: every question of this service, with a name and
+ * types. Nothing outside this room speaks JSON-RPC.
  *
- * Every method throws {@link ChainUnavailableError} when this endpoint does not answer, answers
- * with an error, or answers something malformed. A missing object is `undefined`. One endpoint may
- * lie: facts that are final are read through `EvmChain.quorumRead`.
+ * Every method throws {@link ChainUnavailableError} when this endpoint does not answer, answers with an error, or with
+ * a malformed value. A missing object is `undefined`. One endpoint may lie, so final facts are read through
+ * `EvmChain.quorumRead`.
  */
 export class ChainView implements ChainReader {
   constructor(
@@ -58,7 +59,7 @@ export class ChainView implements ChainReader {
     private readonly timeoutMs = READ_TIMEOUT_MS,
   ) {}
 
-  /** The same endpoint, given up sooner. */
+  /** The same endpoint with a shorter time-out. */
   within(timeoutMs: number): ChainView {
     return new ChainView(this.chainId, this.schemeContracts, this.health, timeoutMs);
   }
@@ -79,8 +80,8 @@ export class ChainView implements ChainReader {
   }
 
   /**
-   * Header of the newest block that cannot be replaced: by the tag where this node has it, else by
-   * depth below `latest`. `undefined` on a chain that is younger than that.
+   * Header of the newest block that cannot be replaced: by the tag if this node supports it, otherwise by depth below
+   * `latest`. `undefined` on a shorter chain.
    */
   async finalizedBlock(latest: BlockHeader): Promise<BlockHeader | undefined> {
     if (this.health.hasFinalizedTag !== false) return this.#block('finalized');
@@ -103,7 +104,7 @@ export class ChainView implements ChainReader {
     return header;
   }
 
-  /** A malformed block must not pass for one that the node does not have. */
+  /** A malformed block must not count as a missing one. */
   #header(value: unknown): BlockHeader | undefined {
     const header = readBlockHeader(value);
     if (header === undefined && value !== null) throw this.#unavailable('block');
@@ -117,14 +118,14 @@ export class ChainView implements ChainReader {
     if (header.number !== number) throw this.#unavailable('full block');
     const { transactions } = value as { readonly transactions?: unknown };
     const read = Array.isArray(transactions) ? transactions.map(readTransaction) : [undefined];
-    // A block that is not read whole must not pass for one that does not hold what is looked for.
+    // A block with unreadable transactions must not count as one without the searched transaction.
     if (read.includes(undefined)) throw this.#unavailable('full block');
     return { ...header, transactions: read.filter((one) => one !== undefined) };
   }
 
   /**
-   * Receipts of all transactions of a block (eth_getBlockReceipts); `undefined` where this node has no
-   * such block. Many nodes do not have the method: they answer with an error.
+   * Receipts of all transactions of a block (eth_getBlockReceipts); `undefined` where this node has no such block. Many
+   * nodes do not support the method and answer with an error.
    */
   async blockReceipts(number: bigint): Promise<readonly Receipt[] | undefined> {
     const value = await this.#read('eth_getBlockReceipts', [quantity(number)]);
@@ -161,7 +162,7 @@ export class ChainView implements ChainReader {
 
   // ---------------------------------------------------------------- accounts
 
-  /** Account nonces below this are used. `pending` counts what is in the pool of this node too. */
+  /** Account nonces below this are used. `pending` also counts the pool of this node. */
   async transactionCount(address: Address, at: BlockPoint | 'pending'): Promise<number> {
     const method = 'eth_getTransactionCount';
     const count = readCount(await this.#read(method, [address, pointOf(at)]));
@@ -211,14 +212,14 @@ export class ChainView implements ChainReader {
     return answer.kind === 'result' ? readQuantity(answer.value) : undefined;
   }
 
-  /** Gas units. Throws where the call would revert, too. */
+  /** Gas units. Also throws where the call would revert. */
   async estimateGas({ from, to, data, value }: CallFromSomebody): Promise<bigint> {
     const call = { from, to, data, ...(value !== undefined && { value: quantity(value) }) };
     const { endpoint } = this.health;
     const answer = await endpoint.request('eth_estimateGas', [call], this.timeoutMs);
     const gas = answer.kind === 'result' ? readQuantity(answer.value) : undefined;
     if (gas !== undefined) return gas;
-    // That a call reverts is no failure of the endpoint.
+    // A reverted call is not a failure of the endpoint.
     throw answer.kind === 'error'
       ? new ChainUnavailableError(this.chainId, 'eth_estimateGas')
       : this.#unavailable('eth_estimateGas');
@@ -226,12 +227,12 @@ export class ChainView implements ChainReader {
 
   // ---------------------------------------------------------------- calls
 
-  /** @param gas - {@link READ_GAS} when absent: no call runs without a limit. */
+  /** @param gas - {@link READ_GAS} when absent: every call has a limit. */
   call(call: Call, gas = READ_GAS, at: BlockPoint = 'latest'): Promise<CallOutcome> {
     return this.#run((runner) => runner.call(call, gas, pointOf(at)));
   }
 
-  /** @param sender - whose call it is; the node's default when absent. */
+  /** @param sender - the sender of the call; the node's default when absent. */
   callFrom(sender: Sender | undefined, call: Call, gas: bigint): Promise<CallOutcome> {
     return this.#run((runner) => runner.call(call, gas, 'latest', sender));
   }
@@ -244,22 +245,20 @@ export class ChainView implements ChainReader {
     return this.#run((runner) => runner.simulate(settlement));
   }
 
-  /**
-   * The same for trusted code too, which is not verified otherwise; reports the gas where it can.
-   */
+  /** The same for trusted code, which is otherwise not verified; reports the gas where possible. */
   prove(settlement: Settlement): Promise<Effect> {
     return this.#run((runner) => runner.prove(settlement));
   }
 
-  /** The same on top of another call; `undefined` where this node cannot. */
+  /** The same after another call; `undefined` where this node cannot. */
   simulateAfter(first: FirstCall, settlement: Settlement): Promise<EffectAfter | undefined> {
     return this.#run((runner) => runner.simulateAfter(first, settlement));
   }
 
   /**
-   * Whether calls of this token wait behind those of others, for it is new or has burnt gas.
+   * Whether calls of this token wait behind those of others, because it is new or has burnt gas.
    *
-   * @param beside - whose code they may run as well.
+   * @param beside - other accounts whose code the calls may run.
    */
   isIsolated(token: Address, beside: Address): boolean {
     return this.health.contracts.conduct.trafficOf(token, beside).kind !== 'open';
@@ -280,7 +279,7 @@ export class ChainView implements ChainReader {
   async #read(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await this.health.endpoint.request(method, params, this.timeoutMs);
     const ability = abilityFor(method, params, this.health);
-    // It has shown such a block itself: that it has none is a refusal.
+    // The endpoint has shown this block itself, so a missing one is a refusal.
     const isMissing = ability === 'blocks' && answer.kind === 'result' && answer.value === null;
     if (noteOutcome(this.health, ability, isMissing ? UNREADABLE : answer)) {
       throw new CannotAnswerError(this.chainId, method);
@@ -290,7 +289,7 @@ export class ChainView implements ChainReader {
     return answer.value;
   }
 
-  /** A malformed number must never pass for zero. */
+  /** A malformed number must never count as zero. */
   async #quantity(method: string, params: readonly unknown[]): Promise<bigint> {
     const number = readQuantity(await this.#read(method, params));
     if (number === undefined) throw this.#unavailable(method);
@@ -303,7 +302,19 @@ export class ChainView implements ChainReader {
   }
 }
 
-/** The finding about an endpoint from the error of this question; an optional ability shows nothing. */
+/** The reads of one endpoint at one block. */
+export function stateAt(
+  view: Pick<ChainView, 'chainId' | 'call' | 'hasCode'>,
+  at: BlockPoint,
+): StateReader {
+  return {
+    chainId: view.chainId,
+    call: (call, gas) => view.call(call, gas, at),
+    hasCode: (address) => view.hasCode(address, at),
+  };
+}
+
+/** The ability that an error of this question disproves; an optional method disproves none. */
 function abilityFor(
   method: string,
   params: readonly unknown[],

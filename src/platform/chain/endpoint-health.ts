@@ -8,75 +8,80 @@ import { isRateLimit } from './rpc/rpc-classes.js';
 import type { RpcError, RpcOutcome } from './rpc/rpc-outcome.js';
 import { SimulationSupport } from './simulation-support.js';
 
-/** What the last probe and the calls since then have shown about one endpoint. */
+/** The state of one endpoint by its last probe and the calls since then. */
 export interface EndpointHealth {
   readonly endpoint: RpcCaller;
-  /** Questions that may share one call of it. */
+  /** Batch calls of this endpoint. */
   readonly joint: BatchCalls;
-  /** What it has shown of code. */
+  /** Contracts that this endpoint has shown as deployed. */
   readonly contracts: ContractPresence;
   /** Whether it answered the last probe. */
   isReachable: boolean | undefined;
   /** `false` is proof that it serves another chain. */
   isRightChain: boolean | undefined;
-  /** The newest block it has shown that was borne out. */
+  /** Its newest confirmed block. */
   head: BlockHeader | undefined;
-  /** What it has shown last as its newest block, borne out or not, and when (milliseconds of `performance.now`). */
+  /** Its newest block, confirmed or not, and the time of that answer (milliseconds of `performance.now`). */
   shown: BlockHeader | undefined;
   headSeenAt: number;
-  /** Since when it shows this block number as its newest. */
+  /** The time since which it shows this number as its newest block. */
   headSince: number;
-  /** Milliseconds between the newest blocks of its chain, by its own headers. */
+  /** Milliseconds between its newest blocks, by their headers. */
   blockTimeMs: number | undefined;
-  /** What it has proved that it cannot answer. */
+  /** Abilities that it has proved to lack. */
   readonly refusals: Refusals;
-  /** The blocks it has shown lately, by hash: of the recent ones it must be able to tell the state. */
+  /** Its recent blocks, by hash: it must be able to read their state. */
   readonly blocks: Map<Hex, bigint>;
   hasFinalizedTag: boolean | undefined;
-  /** Probes in a row that were answered, with silence about the `finalized` tag. */
+  /** Consecutive probes that were answered, except for the `finalized` tag. */
   silentTags: number;
   hasLogs: boolean | undefined;
-  /** Probes in a row that were answered without logs. */
+  /** Consecutive probes that were answered without logs. */
   refusedLogs: number;
   /** Blocks behind the best endpoint, measured at the same time. */
   lag: bigint;
-  /** Whether it is so far behind, or has stood still for so long, that it has nothing to say of now. */
+  /** Whether it is so far behind, or has stood still for so long, that it cannot say anything about now. */
   isStuck: boolean;
-  /** After a failed call it is the last choice until then (milliseconds of `performance.now`). */
+  /** After a failed call it is the last choice until this time (milliseconds of `performance.now`). */
   coolsUntil: number;
-  /** Since when no call was answered; `undefined` after an answer. */
+  /** The time since which no call was answered; `undefined` after an answer. */
   failingSince: number | undefined;
-  /** The least tip it takes, in wei, learned from a refusal. */
+  /** The minimum tip it accepts, in wei, learned from a refusal. */
   leastTip: { readonly wei: bigint; readonly learnedAt: number } | undefined;
 }
 
 /**
- * Blocks an endpoint may be behind the best one and still be believed when it says no: what a healthy
- * node lags by chance.
+ * A refusal from an endpoint is believed if it is at most this many blocks behind the best one; a healthy node may lag
+ * by this much.
  */
 export const LAG_MAX_BLOCKS = 2n;
 
 const COOLING_MS = 2000;
-/** An endpoint that has failed for this long is left out where two are asked. */
+/** An endpoint that has failed for this long is not part of a quorum. */
 const ABSENT_AFTER_MS = 1500;
-/** A node that is behind and has shown the same block for this long, and for so many blocks, is stuck. */
+/** A lagging node that has shown the same block for this long, and for this many block times, is stuck. */
 const STUCK_AFTER_MS = 4000;
-/** A node that is behind and whose newest block is older than this, and than so many blocks, is far from catching up. */
+/** A lagging node whose newest block is older than this, and than this many block times, will not catch up soon. */
 const OLD_HEAD_MS = 10_000;
-/** Validators miss their turns: between two blocks of a chain that is well may be the time of this many. */
+/** Validators miss their turns, so between two blocks of a healthy chain this many block times may pass. */
 const SILENT_BLOCKS = 4;
 /** The assumed block time of a chain before a node has shown it. */
 const UNKNOWN_BLOCK_TIME_MS = 15_000;
-/** No header makes a node wait longer than this many milliseconds for its next block. */
+/** Limit of the learned block time, so that no header makes a node wait longer. */
 const BLOCK_TIME_MOST_MS = 60_000;
 const BLOCKS_KEPT = 128;
 /**
- * Behind its own head: what every full node keeps the state of (geth 128 blocks). A refusal for an
- * older block says nothing about the endpoint.
+ * Blocks behind its head whose state every full node has (geth 128). A refusal for an older block says nothing about
+ * the endpoint.
  */
 const RECENT_BLOCKS = 100n;
-/** A noted refusal expires after this long: it may have been a mistake. */
+/** A learned minimum expires after this time, because it may have been a mistake. */
 const TIP_KEPT_MS = 10_000;
+/**
+ * A named minimum tip that later blocks confirmed is kept longer, because the endpoint no longer names it while it
+ * accepts the tip.
+ */
+const NAMED_TIP_KEPT_MS = 60_000;
 
 export function newEndpointHealth(
   endpoint: RpcCaller,
@@ -117,7 +122,7 @@ export function noteAnswer(health: EndpointHealth): void {
   health.failingSince = undefined;
 }
 
-/** A block that it has shown, newest or not. */
+/** Notes a block that it has shown, newest or not. */
 export function noteBlock({ blocks }: EndpointHealth, { hash, number }: BlockHeader): void {
   blocks.delete(hash);
   blocks.set(hash, number);
@@ -125,7 +130,7 @@ export function noteBlock({ blocks }: EndpointHealth, { hash, number }: BlockHea
   if (oldest !== undefined && blocks.size > BLOCKS_KEPT) blocks.delete(oldest);
 }
 
-/** Whether a block, as JSON-RPC names it, is a recent one by its hash that an endpoint has shown itself. */
+/** Whether a JSON-RPC block parameter is the hash of a recent block that this endpoint has shown itself. */
 export function isAtShownBlock(point: unknown, health: EndpointHealth): boolean {
   if (typeof point !== 'object' || point === null || !('blockHash' in point)) return false;
   const number = health.blocks.get(point.blockHash as Hex);
@@ -137,7 +142,7 @@ export function isRecent(number: bigint, { shown }: EndpointHealth): boolean {
   return shown !== undefined && number <= shown.number && shown.number - number <= RECENT_BLOCKS;
 }
 
-/** @returns whether it has proved that it cannot answer what it was asked for as a witness. */
+/** @returns whether the endpoint has now proved that it lacks the ability for this question. */
 export function noteOutcome(
   { refusals, shown }: EndpointHealth,
   ability: Ability | undefined,
@@ -153,10 +158,9 @@ export function noteOutcome(
 export const UNREADABLE: RpcOutcome = { kind: 'silent', cause: 'malformed' };
 
 /**
- * Whether an answer without a result counts towards the proof that an endpoint cannot answer this.
- * Receipts, blocks and states decide success and failure: if silence and limits counted there, an
- * attacker who keeps one endpoint busy could make the other one be believed alone. Calls are only
- * checks before money is spent.
+ * Whether a missing answer counts towards the proof that an endpoint lacks this ability. Receipts, blocks and states
+ * decide success and failure: if silence and limits counted there, an attacker who keeps one endpoint busy could make
+ * the other one be believed alone. Calls are only checks before money is spent.
  */
 function isProof(ability: Ability, outcome: Exclude<RpcOutcome, { kind: 'result' }>): boolean {
   if (outcome.kind === 'error') return ability === 'calls' || !isBusy(outcome.error);
@@ -167,14 +171,14 @@ function isProof(ability: Ability, outcome: Exclude<RpcOutcome, { kind: 'result'
 }
 
 /**
- * geth, of what stands in a batch behind answers that were too long (-32003) or took too long (-32002) for it; gateways
- * that give up (30).
+ * Error codes of geth for calls behind long (-32003) or slow (-32002) answers of a batch, and of gateways that time out
+ * (30).
  */
 const BUSY: ReadonlySet<number> = new Set([-32_003, -32_002, 30]);
 
 const isBusy = (error: RpcError): boolean => isRateLimit(error) || BUSY.has(error.code);
 
-/** The newest block that it claims; other endpoints confirm it. */
+/** The newest block that it claims; other endpoints have to confirm it. */
 export function noteHead(health: EndpointHealth, head: BlockHeader): void {
   const now = performance.now();
   if (health.shown?.number !== head.number) health.headSince = now;
@@ -182,7 +186,7 @@ export function noteHead(health: EndpointHealth, head: BlockHeader): void {
   health.headSeenAt = now;
 }
 
-/** How far apart its blocks are, by two headers of its own. */
+/** Learns the block time from two of its headers. */
 export function noteBlockTime(
   health: EndpointHealth,
   older: BlockHeader,
@@ -195,9 +199,8 @@ export function noteBlockTime(
 }
 
 /**
- * Compares endpoints that were asked for their newest block at the same time. Whether one is stuck follows from
- * its own blocks and their own pace: what others claim to have must not be enough to take out a node that keeps up
- * with time.
+ * Compares endpoints that were asked for their newest block at the same time. Whether one is stuck follows from its own
+ * blocks and pace, so that claims of others cannot exclude a node that keeps up with time.
  */
 export function compareHeads(measured: readonly EndpointHealth[]): void {
   const best = newestOf(measured.map(({ head }) => head));
@@ -228,7 +231,7 @@ function isOutOfTime(health: EndpointHealth, claimed: BlockHeader): boolean {
   return health.shown !== undefined && isOld(health.shown) && !isOld(claimed);
 }
 
-/** By its own chain's pace: a claim of another node must not shorten it. */
+/** By the pace of its own chain, which a claim of another node must not shorten. */
 function toleranceMs(
   { blockTimeMs = UNKNOWN_BLOCK_TIME_MS }: EndpointHealth,
   leastMs: number,
@@ -240,13 +243,22 @@ export function noteLeastTip(health: EndpointHealth, wei: bigint): void {
   health.leastTip = { wei, learnedAt: performance.now() };
 }
 
-/** The least tip an endpoint takes, in wei, as far as it has said so lately. */
+/** The minimum tip that an endpoint accepts, in wei, as far as it said so recently. */
 export function leastTipOf({ leastTip }: EndpointHealth): bigint {
-  if (leastTip === undefined || performance.now() - leastTip.learnedAt > TIP_KEPT_MS) return 0n;
+  return tipWithin(TIP_KEPT_MS, leastTip);
+}
+
+/** The same with the longer time, for a minimum that later blocks confirmed. */
+export function namedTipOf({ leastTip }: EndpointHealth): bigint {
+  return tipWithin(NAMED_TIP_KEPT_MS, leastTip);
+}
+
+function tipWithin(ms: number, leastTip: EndpointHealth['leastTip']): bigint {
+  if (leastTip === undefined || performance.now() - leastTip.learnedAt > ms) return 0n;
   return leastTip.wei;
 }
 
-/** Whether an endpoint has answered lately and keeps up: it can be asked what another one has said. */
+/** Whether an endpoint has answered recently and keeps up, so that it can confirm another one's answer. */
 export function isPresent(health: EndpointHealth): boolean {
   const { isReachable, isRightChain, isStuck, failingSince } = health;
   if (isReachable === false || isRightChain === false || isStuck) return false;
@@ -254,9 +266,8 @@ export function isPresent(health: EndpointHealth): boolean {
 }
 
 /**
- * Endpoints in the order to ask them: the operator's order, those that lag, cannot answer something or failed just now
- * last.
- * One on another chain is never asked.
+ * Endpoints in the order to ask them: the operator's order, with endpoints last that lag, lack an ability or failed
+ * just now. One on another chain is never asked.
  */
 export function byPreference(all: readonly EndpointHealth[]): EndpointHealth[] {
   const now = performance.now();
@@ -270,13 +281,13 @@ export function byPreference(all: readonly EndpointHealth[]): EndpointHealth[] {
     .sort((a, b) => penalty(a) - penalty(b));
 }
 
-/** As the reference facilitator: a yes is kept for 15 minutes, at most 4096 of them, a no never. */
+/** As the reference facilitator: a yes is kept for 15 minutes, at most 4096 of them; a no is not kept. */
 const KEPT_MS = 15 * 60_000;
 const KEPT_MAX = 4096;
 
 /**
- * Remembers which addresses hold a contract, and how their code behaves, as one endpoint shows it: its word must not slow
- * down calls through another one.
+ * Remembers which addresses have code, and its gas use, as one endpoint shows it: one endpoint must not slow down calls
+ * through another one.
  */
 class ContractPresence {
   readonly conduct = new CodeConduct();

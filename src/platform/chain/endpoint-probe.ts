@@ -13,19 +13,19 @@ import type { RpcOutcome } from './rpc/rpc-outcome.js';
 import { IDENTITY_PRECOMPILE } from './simulation-support.js';
 
 const PROBE_TIMEOUT_MS = 3000;
-/** After so long it is asked here: who is asked for payments proves more. */
+/** An ability without a question for this long is probed: questions about payments prove more. */
 const UNASKED_MS = 5000;
 /** JSON-RPC 2.0 §5.1. */
 const METHOD_NOT_FOUND = -32_601;
 /**
- * Probes in a row that were answered without logs before an endpoint counts as one without: a search
- * that is not made finds nothing, and a node that has trouble for a moment must not cause that.
+ * Consecutive probes that were answered without logs before an endpoint counts as one without them. A search that is
+ * not made finds nothing, and a moment of trouble must not cause that.
  */
 const REFUSALS_WITHOUT_LOGS = 3;
 /**
- * Probes in a row with answers to all except the `finalized` tag, before an endpoint counts as one without the tag: its
- * blocks count by their depth then. As a silent one it would keep every outcome pending. Ten minutes, a probe every 10 s: a
- * gateway under load must not make blocks final early.
+ * Consecutive probes with all answers except the `finalized` tag, before an endpoint counts as one without it and its
+ * blocks count as final by depth. As a silent one it would keep every outcome pending. Ten minutes: a busy gateway must
+ * not make blocks final early.
  */
 const SILENT_WITHOUT_TAG = 60;
 
@@ -33,7 +33,7 @@ type Question = readonly [method: string, params: readonly unknown[]];
 type Ask = (...question: Question) => Promise<RpcOutcome>;
 type Codes = readonly (readonly [ContractName, RpcOutcome])[];
 
-/** Finds out what endpoints of one chain can do, and which contracts are on that chain. */
+/** Learns the abilities of the endpoints of one chain, and which contracts are on it. */
 export class EndpointProbe {
   readonly #contracts = new Map<ContractName, boolean>();
 
@@ -43,12 +43,12 @@ export class EndpointProbe {
     private readonly observer: ChainObserver | undefined,
   ) {}
 
-  /** Whether a contract that is needed is there; `undefined` while no node could be asked. */
+  /** Whether a required contract is deployed; `undefined` while no node has answered. */
   hasContract(name: ContractName): boolean | undefined {
     return this.#contracts.get(name);
   }
 
-  /** Finds out again everything about this endpoint. */
+  /** Learns everything about this endpoint again. */
   async probe(health: EndpointHealth): Promise<void> {
     const { endpoint } = health;
     endpoint.retryBatches();
@@ -70,7 +70,7 @@ export class EndpointProbe {
     await this.#askAgain(health, ask);
   }
 
-  /** Asks again for what it could not answer: without settlements no other request does. */
+  /** Asks again what it could not answer, because without settlements no other request does. */
   async #askAgain(health: EndpointHealth, ask: Ask): Promise<void> {
     for (const ability of health.refusals.unaskedFor(UNASKED_MS)) {
       const question = questionFor(ability, health);
@@ -78,7 +78,7 @@ export class EndpointProbe {
     }
   }
 
-  /** @param servedChainId - as the endpoint says. */
+  /** @param servedChainId - the endpoint's answer. */
   noteChain(health: EndpointHealth, servedChainId: bigint): void {
     const isRightChain = servedChainId === BigInt(this.chainId);
     if (!isRightChain && health.isRightChain !== false) {
@@ -115,7 +115,7 @@ export class EndpointProbe {
     health.hasLogs = false;
   }
 
-  /** Asks for each contract until it is found; code does not go away again. */
+  /** Asks for each contract until it is found; code does not disappear. */
   async #askForContracts(ask: Ask): Promise<Codes> {
     return Promise.all(
       contractsOf(this.schemeContracts)
@@ -138,7 +138,7 @@ export class EndpointProbe {
   }
 }
 
-/** A node that answers with an error does not have the tag; one that is silent for this alone may be busy. */
+/** A node that answers with an error does not support the tag; one that is silent only for this may be busy. */
 function noteFinalizedTag(health: EndpointHealth, finalized: RpcOutcome): void {
   if (finalized.kind !== 'silent') {
     health.silentTags = 0;
@@ -150,7 +150,7 @@ function noteFinalizedTag(health: EndpointHealth, finalized: RpcOutcome): void {
   health.hasFinalizedTag = health.silentTags >= SILENT_WITHOUT_TAG ? false : undefined;
 }
 
-/** What an endpoint can answer that has the ability, by a block that it has shown itself. */
+/** A request about a block it has shown, which every endpoint with the ability can answer. */
 function questionFor(ability: Ability, { shown }: EndpointHealth): Question | undefined {
   switch (ability) {
     case 'receipts':

@@ -32,13 +32,14 @@ const hashAt = (chain: EvmChain, number: bigint): Promise<string> =>
 
 describe('what is believed for good', () => {
   it('is asked of two endpoints, which have to agree', async () => {
-    const alerts: string[] = [];
+    const alerts: unknown[] = [];
     const truth = new FakeChain(10);
     const { chain, nodes } = await aChain(truth, 2, {
       observer: {
         endpointChanged: () => undefined,
         contractFound: () => undefined,
-        endpointsDisagree: (what) => alerts.push(what),
+        endpointsDisagree: (what, answers) => alerts.push({ what, answers }),
+        endpointsAgree: () => undefined,
       },
     });
     expect(await hashAt(chain, 5n)).toBe(truth.blockHash(5));
@@ -50,7 +51,16 @@ describe('what is believed for good', () => {
           : undefined;
     }
     await expect(hashAt(chain, 5n)).rejects.toThrow(EndpointsDisagreeError);
-    expect(alerts).toEqual(['test']);
+    await expect(hashAt(chain, 5n)).rejects.toThrow(EndpointsDisagreeError);
+    expect(alerts).toEqual([
+      {
+        what: 'test',
+        answers: [
+          { endpoint: '56-0', answer: truth.blockHash(77) },
+          { endpoint: '56-1', answer: truth.blockHash(5) },
+        ],
+      },
+    ]);
     if (liar !== undefined) liar.lie = () => undefined;
     expect(await hashAt(chain, 5n)).toBe(truth.blockHash(5));
   });
@@ -140,10 +150,10 @@ describe('the head', () => {
     second.lie = (method, [name]) =>
       method === 'eth_getBlockByNumber' && name === 'latest' ? result(leap) : undefined;
     const preferred = chain.views()[0]?.health.endpoint.name;
-    const judged = await chain.verifyNearHead(yes, () => 'near', true);
+    const verified = await chain.verifyNearHead(yes, () => 'near', true);
     // By the leap the first one asked would be far behind.
-    expect(judged.value).toBe(preferred);
-    expect(judged.newestBlock).toBeLessThan(20n);
+    expect(verified.value).toBe(preferred);
+    expect(verified.newestBlock).toBeLessThan(20n);
     expect(chain.newestKnownBlock).toBeLessThan(20n);
   });
 });
@@ -219,7 +229,7 @@ describe('a judgement by two', () => {
 
   it('asks a third one where the two contradict each other', async () => {
     const { chain } = await aChain(new FakeChain(20), 3);
-    const judged = await chain.verifyByTwo(
+    const verified = await chain.verifyByTwo(
       yes,
       () => 'newest',
       (answer) => ({
@@ -227,7 +237,7 @@ describe('a judgement by two', () => {
         isContradicted: answer.length < 3,
       }),
     );
-    expect(judged.value).toBe('56-0,56-1,56-2');
+    expect(verified.value).toBe('56-0,56-1,56-2');
   });
 
   it('waits for a second one that failed just now, and does without one that stays away', async () => {
@@ -343,7 +353,7 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
     const mute = nodes[index];
     if (mute === undefined) throw new Error('two nodes');
     mute.lie = (method) => (method === 'eth_call' ? outcome : undefined);
-    const judged = () =>
+    const verified = () =>
       chain.verifyByTwo(
         call,
         () => 'newest',
@@ -352,23 +362,23 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
           return { value, isContradicted: false };
         },
       );
-    const judgeFor = async (seconds: number): Promise<void> => {
+    const verifyFor = async (seconds: number): Promise<void> => {
       for (let half = 0; half < seconds * 2; half += 1) {
-        await expect(judged()).rejects.toThrow(ChainUnavailableError);
+        await expect(verified()).rejects.toThrow(ChainUnavailableError);
         now += 500;
         truth.mine();
       }
     };
-    await judgeFor(4);
-    await judged().catch(() => undefined);
-    expect((await judged()).value.status).toBe('returned');
+    await verifyFor(4);
+    await verified().catch(() => undefined);
+    expect((await verified()).value.status).toBe('returned');
     expect(chain.endpoints[index]?.refusals.proved).toEqual(['calls']);
     // It is asked on, and counts again from its first answer on.
     mute.lie = () => undefined;
-    await judged();
+    await verified();
     expect(chain.endpoints[index]?.refusals.proved).toEqual([]);
     mute.lie = (method) => (method === 'eth_call' ? outcome : undefined);
-    await expect(judged()).rejects.toThrow(ChainUnavailableError);
+    await expect(verified()).rejects.toThrow(ChainUnavailableError);
   });
 
   it('is not made by one endpoint alone whose head stands still', async () => {

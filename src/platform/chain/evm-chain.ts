@@ -10,6 +10,7 @@ import type { Secret } from '../config/secret.js';
 import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainObserver } from './chain-observer.js';
 import { ChainView } from './chain-view.js';
+import { Disagreements } from './disagreements.js';
 import {
   byPreference,
   type EndpointHealth,
@@ -27,7 +28,14 @@ import {
   type NeededHead,
   verifyNearHead,
 } from './near-head.js';
-import { eachAnswer, type Question, type QuorumContext, quorumRead } from './quorum.js';
+import {
+  eachAnswer,
+  type NoteDisagreement,
+  type Question,
+  type QuorumContext,
+  quorumRead,
+  statementOf,
+} from './quorum.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import { readSendResult, type SendResult } from './rpc/rpc-classes.js';
 import { RpcEndpoint } from './rpc/rpc-endpoint.js';
@@ -36,15 +44,13 @@ import { countAt, countTransactions, type TransactionCounts } from './transactio
 import type { BlockRange } from './use-search/scan.js';
 import { UseSearch } from './use-search/use-search.js';
 
-/** Each endpoint is probed again this often: no mistake of a node lasts longer. */
+/** Probe interval of each endpoint, which bounds how long a mistake of a node lasts. */
 const PROBE_INTERVAL_MS = 8000;
 const SEND_TIMEOUT_MS = 5000;
-/** Where any endpoint may say it, one that takes longer has not answered. */
+/** Time-out of questions that any one endpoint may answer. */
 const ANY_TIMEOUT_MS = 1000;
-/** A look at all heads serves those who judge payments for this long. */
+/** A measurement of all heads serves verifications for this long. */
 const HEADS_KEPT_MS = 150;
-/** A disagreement is logged at most once in this time. */
-const ALERT_INTERVAL_MS = 1000;
 
 export interface EvmChainParts {
   readonly rpcObserver?: RpcObserver;
@@ -62,11 +68,11 @@ export class EvmChain {
   readonly chainId: number;
   readonly schemeContracts: SchemeContracts;
   readonly endpoints: readonly EndpointHealth[];
-  /** Who used an authorization. */
+  /** Searches for the transaction that used an authorization. */
   readonly uses: UseSearch;
   readonly #probe: EndpointProbe;
   readonly #heads: Heads;
-  readonly #alertedAt = new Map<string, number>();
+  readonly #disagreements = new Disagreements();
   #probeTimer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -96,13 +102,13 @@ export class EvmChain {
     this.uses = new UseSearch(this);
   }
 
-  /** Tokens whose code the operator vouches for. */
+  /** Tokens whose code the operator trusts. */
   trust(tokens: readonly Address[]): void {
     const own = contractsOf(this.schemeContracts).map(([, address]) => address);
     for (const { contracts } of this.endpoints) contracts.conduct.trust([...own, ...tokens]);
   }
 
-  /** Probes once, then all the time; a network lost at boot comes back by itself. */
+  /** Probes at once and then at intervals, so that a network that was unreachable at start recovers by itself. */
   async start(): Promise<void> {
     await this.probe();
     this.#probeTimer = setInterval(() => void this.probe(), PROBE_INTERVAL_MS);
@@ -119,14 +125,16 @@ export class EvmChain {
     // A head counts once it is confirmed, for every caller.
     await this.#heads.measure(0);
     await this.#heads.measureBlockTimes();
+    for (const { what, times } of this.#disagreements.takeEnded())
+      this.parts.observer?.endpointsAgree(what, times);
   }
 
-  /** Whether some endpoint may be on the right chain; only proof takes a network out. */
+  /** Whether some endpoint may be on the right chain; only proof excludes a network. */
   get isRightChain(): boolean {
     return this.endpoints.some((health) => health.isRightChain !== false);
   }
 
-  /** `undefined` while no node could be asked. */
+  /** `undefined` while no node has answered. */
   hasContract(name: ContractName): boolean | undefined {
     return this.#probe.hasContract(name);
   }
@@ -141,9 +149,8 @@ export class EvmChain {
   }
 
   /**
-   * Runs reads through the best endpoint, and through the next one when it does not answer, or not
-   * soon: then both may be under way, and the first to come to its end is taken. The reads must not do
-   * anything that may not be done twice.
+   * Runs reads through the best endpoint, and also through the next one if it does not answer soon; the first result
+   * counts. The reads must be repeatable.
    *
    * @throws ChainUnavailableError when none answers.
    */
@@ -166,8 +173,7 @@ export class EvmChain {
   }
 
   /**
-   * The newest time of a block that any endpoint has shown, in Unix seconds. One endpoint with a wrong time
-   * makes no chain old.
+   * The newest block time of any endpoint, in Unix seconds, so that one endpoint with a wrong time makes no chain old.
    */
   get newestBlockTime(): number | undefined {
     const times = this.endpoints.flatMap(({ head, isRightChain }) =>
@@ -187,8 +193,8 @@ export class EvmChain {
   }
 
   /**
-   * The newest blocks, to be searched: to the newest one that any endpoint has shown. A use there
-   * counts even if other endpoints lag behind.
+   * The range of the newest blocks for a search, up to the newest block of any endpoint. A use there counts even if
+   * other endpoints lag.
    *
    * @throws ChainUnavailableError
    */
@@ -198,20 +204,18 @@ export class EvmChain {
     return { from: to > count ? to - count : 0n, to };
   }
 
-  /**
-   * @throws ChainUnavailableError when a leap of this head is not borne out.
-   */
+  /** @throws ChainUnavailableError when a leap of this head is not confirmed. */
   confirmLeap(view: ChainView, latest: BlockHeader): Promise<void> {
     return this.#heads.confirmLeap(view, latest);
   }
 
   /**
-   * Judges something through the best endpoint that is near enough to the newest block any endpoint
-   * has shown. The others are asked for their heads at the same time.
+   * Verifies something through the best endpoint that is near enough to the newest known block. The heads of the others
+   * are read at the same time.
    *
-   * @param need - how near, by what the judgement says.
-   * @param isFresh - whether the heads have to be asked for now; else a look of this moment serves.
-   * @returns also the newest block, which the judgement knew if it had to.
+   * @param need - how near, depending on the result.
+   * @param isFresh - whether the heads have to be read now; otherwise a recent measurement serves.
+   * @returns the result with the newest block, which the verification knew if required.
    * @throws ChainUnavailableError when no endpoint is near enough.
    */
   async verifyNearHead<T>(
@@ -223,10 +227,10 @@ export class EvmChain {
   }
 
   /**
-   * The same at the newest block of now, by two endpoints where two are there that answer and do not stand still.
+   * The same at the present newest block, by two endpoints if two of them answer and are not stuck.
    *
-   * @param join - what they say together.
-   * @throws ChainUnavailableError when a second one does not answer just now, too.
+   * @param join - combines their results.
+   * @throws ChainUnavailableError also when a second endpoint does not answer now.
    */
   verifyByTwo<T>(
     work: (view: ChainView) => Promise<T>,
@@ -248,8 +252,7 @@ export class EvmChain {
   // ---------------------------------------------------------------- two endpoints
 
   /**
-   * Asks for what will be believed for good: two endpoints have to say the same, where there are two
-   * that answer and keep up.
+   * Reads a fact that decides for good: two endpoints have to agree, if two of them answer and keep up.
    *
    * @throws ChainUnavailableError, EndpointsDisagreeError
    */
@@ -258,21 +261,27 @@ export class EvmChain {
   }
 
   /**
-   * What the other endpoints that are there have where one has shown its newest block: their block
-   * of that number, whatever its hash, or their newest one. The hash of a made-up block is unknown
-   * to the others.
+   * The other live endpoints' blocks with the number of a newest block, whatever their hash, or their newest ones.
+   * Other endpoints do not have the hash of a made-up block.
    */
   async newestElsewhere(view: ChainView, header: BlockHeader): Promise<readonly BlockHeader[]> {
     const others = this.views().filter(({ health }) => health !== view.health);
-    const shown = await eachAnswer(
-      others,
-      async (other) => (await other.block(header.number)) ?? (await other.latestBlock()),
+    const shown = await eachAnswer(others, async (other) => ({
+      view: other,
+      block: (await other.block(header.number)) ?? (await other.latestBlock()),
+    }));
+    const differing = shown.find(
+      ({ block }) =>
+        block.hash === header.hash &&
+        (!isSameBlock(block, header) || block.baseFeePerGas !== header.baseFeePerGas),
     );
-    const differs = (one: BlockHeader): boolean =>
-      one.hash === header.hash &&
-      (!isSameBlock(one, header) || one.baseFeePerGas !== header.baseFeePerGas);
-    if (shown.some(differs)) this.noteDisagreement('block header');
-    return shown;
+    if (differing !== undefined) {
+      this.noteDisagreement('block header', [
+        statementOf(view, textOf(header)),
+        statementOf(differing.view, textOf(differing.block)),
+      ]);
+    }
+    return shown.map(({ block }) => block);
   }
 
   /** @throws ChainUnavailableError, EndpointsDisagreeError */
@@ -280,20 +289,20 @@ export class EvmChain {
     return agreeOnFinalized(this.#quorumContext(), view, latest);
   }
 
-  /** The newest final block, for those who do not follow the chain. */
+  /** The newest final block, for callers that do not follow the chain. */
   async currentFinalizedBlock(): Promise<BlockHeader | undefined> {
     return this.withView(async (view) => this.finalizedBlock(view, await view.latestBlock()));
   }
 
   /**
-   * How many transactions of an account there are: in the newest block, in the pools, and for good.
+   * The number of transactions of an account: in the newest block, in the pools, and final.
    *
    * @throws ChainUnavailableError, EndpointsDisagreeError
    */
   async transactionCount(address: Address): Promise<TransactionCounts> {
     const blocks = await this.withView(async (view) => {
       const latest = await view.latestBlock();
-      // The final block may be in doubt without the newest count being so.
+      // The final block may be in doubt while the newest count is not.
       const finalized = await attempt(() => this.finalizedBlock(view, latest)).catch(noneInDoubt);
       return { latest, finalized: finalized?.value };
     });
@@ -309,23 +318,24 @@ export class EvmChain {
     return countAt(this.#quorumContext(), address, block);
   }
 
-  /** Wei, as one endpoint has it. @throws ChainUnavailableError */
+  /** Wei, from one endpoint. @throws ChainUnavailableError */
   balance(address: Address): Promise<bigint> {
     return this.withView((view) => view.balance(address));
   }
 
-  /** Wei, as two endpoints have it; the most that any has where no two say the same. @throws ChainUnavailableError */
+  /** Wei on which two endpoints agree; if no two agree, the highest value. @throws ChainUnavailableError */
   async balanceByAll(address: Address): Promise<bigint> {
     const balances = await eachAnswer(this.views(), (view) => view.balance(address));
     const byTwo = balances.find((one, index) => balances.indexOf(one) < index);
     if (byTwo !== undefined) return byTwo;
     const [first, ...others] = balances;
-    if (first === undefined) throw new ChainUnavailableError(this.chainId, 'a balance');
+    if (first === undefined) throw new ChainUnavailableError(this.chainId, 'account balance');
     return others.reduce((most, one) => (one > most ? one : most), first);
   }
 
   /**
-   * Whether any endpoint says so. All are asked at once: a lane that changes hands must not wait for one after the other.
+   * Whether any endpoint says so. All are asked at once, because a lane that changes hands must not wait for one after
+   * another.
    *
    * @throws ChainUnavailableError when none answers within a second.
    */
@@ -334,7 +344,7 @@ export class EvmChain {
       this.views().map((view) => attempt(() => view.within(ANY_TIMEOUT_MS).hasCode(address))),
     );
     if (answers.every((answer) => answer === undefined)) {
-      throw new ChainUnavailableError(this.chainId, 'the code of a signer');
+      throw new ChainUnavailableError(this.chainId, 'code of a signer');
     }
     return answers.some((answer) => answer?.value === true);
   }
@@ -348,13 +358,9 @@ export class EvmChain {
     };
   }
 
-  /** Endpoints contradict each other. @param what - a few fixed words, nothing from outside. */
-  readonly noteDisagreement = (what: string): void => {
-    const now = performance.now();
+  readonly noteDisagreement: NoteDisagreement = (what, answers) => {
     this.parts.rpcObserver?.disagreed({ chainId: this.chainId, what });
-    if (now - (this.#alertedAt.get(what) ?? Number.NEGATIVE_INFINITY) < ALERT_INTERVAL_MS) return;
-    this.#alertedAt.set(what, now);
-    this.parts.observer?.endpointsDisagree(what);
+    if (this.#disagreements.note(what)) this.parts.observer?.endpointsDisagree(what, answers);
   };
 
   // ---------------------------------------------------------------- sending
@@ -362,7 +368,7 @@ export class EvmChain {
   /**
    * Sends to every endpoint at once; the same bytes may be sent any number of times.
    *
-   * @param onResult - called with the answer of each endpoint as it comes: a slow one delays no other's.
+   * @param onResult - called with the answer of each endpoint when it arrives, so that a slow one delays no other.
    * @returns the answers of all.
    */
   async broadcast(
@@ -386,6 +392,11 @@ export class EvmChain {
       }),
     );
   }
+}
+
+/** The fields in which two headers with one hash can differ. */
+function textOf({ number, timestamp, parentHash, baseFeePerGas }: BlockHeader): string {
+  return `block ${number}, time ${timestamp}, parent ${parentHash ?? 'unknown'}, base fee ${baseFeePerGas ?? 'none'}`;
 }
 
 function noneInDoubt(error: unknown): undefined {

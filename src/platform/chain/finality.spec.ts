@@ -27,6 +27,16 @@ const lies: readonly (readonly [field: string, wrong: (truth: FakeChain) => Said
   ['the hash of another block', (truth) => ({ hash: truth.blockHash(FINAL - 1) })],
 ];
 
+/** It names a true block, so many before or after the final one. */
+const off =
+  (blocks: number) =>
+  (node: FakeNode, truth: FakeChain): void => {
+    node.lie = (method, [name]) =>
+      isFinalQuestion(method, name) ? result(truth.header(FINAL + blocks)) : undefined;
+  };
+const lateAboutFinal = off(-1);
+const aheadAboutFinal = off(1);
+
 const isFinalQuestion = (method: string, name: unknown): boolean =>
   method === 'eth_getBlockByNumber' && name === 'finalized';
 
@@ -126,15 +136,20 @@ describe('the final block, where an endpoint names', () => {
     },
   );
 
-  it.each<[string, number, (node: FakeNode) => void, string | number]>([
+  it.each<[string, number, (node: FakeNode, truth: FakeChain) => void, string | number]>([
     ['nothing, the second of two', 1, (node) => (node.lie = silentAboutFinal), 'unknown'],
+    ['nothing, the first of two', 0, (node) => (node.lie = silentAboutFinal), 'unknown'],
+    ['what was final before, the second of two', 1, lateAboutFinal, FINAL - 1],
+    ['what was final before, the first of two', 0, lateAboutFinal, FINAL - 1],
+    ['a block that is not final yet, the second of two', 1, aheadAboutFinal, FINAL],
+    ['a block that is not final yet, the first of two', 0, aheadAboutFinal, FINAL],
     ['a block two behind, the second of two', 1, (node) => (node.lag = 2), FINAL - 2],
     ['a block two behind, the first of two', 0, (node) => (node.lag = 2), FINAL - 2],
   ])('%s', async (_, index, prepare, expected) => {
     const { truth, chain, nodes } = await world(2);
     const node = nodes[index];
     if (node === undefined) throw new Error('a node');
-    prepare(node);
+    prepare(node, truth);
     const wanted = typeof expected === 'number' ? trueBlock(truth, expected) : expected;
     expect(await believed(chain)).toBe(wanted);
   });
@@ -156,6 +171,7 @@ describe('the final block, where one of three endpoints holds it back', () => {
         endpointChanged: () => undefined,
         contractFound: () => undefined,
         endpointsDisagree: (what) => alerts.push(what),
+        endpointsAgree: () => undefined,
       },
     });
     const [view] = chain.views();

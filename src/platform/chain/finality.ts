@@ -7,12 +7,12 @@ import { type BlockHeader, isSameBlock } from './block.js';
 import type { ChainView } from './chain-view.js';
 import { isPresent } from './endpoint-health.js';
 import { attempt } from './hedge.js';
-import type { QuorumContext } from './quorum.js';
+import { type QuorumContext, statementOf } from './quorum.js';
 
 const ENDPOINT_TIMEOUT_MS = 1000;
-/** Two endpoints that keep up name final blocks no further apart; a third one is asked where they do. */
+/** Final blocks of two healthy endpoints are not further apart; otherwise a third one is asked. */
 const NEAR_BLOCKS = 8n;
-/** Further apart one of them is wrong, also where a chain finalizes many blocks at once. */
+/** If they are further apart, one is wrong, even where a chain finalizes many blocks at once. */
 const FAR_BLOCKS = 128n;
 
 /** The final block of one endpoint. */
@@ -21,17 +21,16 @@ interface Named {
   readonly header: BlockHeader;
 }
 
-/** `young`: it has no final block yet. `silent`: it is there, and does not say. */
+/** `young`: the chain has no final block yet. `silent`: the endpoint is present and does not answer this. */
 type Claim = Named | 'young' | 'silent' | 'absent';
 
 /**
- * The newest block that cannot be replaced any more: never above the head, and where there are two
- * endpoints both have to say so of the same block, with its number and its time. A third one
- * decides where the first two differ, are far apart, or do not both say.
+ * The newest block that cannot be replaced: never above the head. If there are two endpoints, both have to name the
+ * same block, number and time. A third one decides where the first two differ, are far apart, or do not both answer.
  *
  * @param latest - the newest block of the view; nothing above it is final.
  * @returns `undefined` while the chain is too young to have one.
- * @throws ChainUnavailableError when no endpoint, or no second one, answers just now.
+ * @throws ChainUnavailableError when no endpoint, or no second one, answers now.
  * @throws EndpointsDisagreeError when no two of them name the same block.
  */
 export async function agreeOnFinalized(
@@ -59,7 +58,7 @@ export async function agreeOnFinalized(
   if (another !== undefined && !isUnsure) {
     throw new EndpointsDisagreeError(context.chainId, 'finalized block');
   }
-  // Those that are away are done without.
+  // Absent endpoints are not required.
   if (named !== undefined && another === undefined && !claims.includes('silent')) {
     return named.header;
   }
@@ -70,7 +69,7 @@ function isNamed(claim: Claim): claim is Named {
   return typeof claim === 'object';
 }
 
-/** Whether two have a block in common that no other one is further away from. */
+/** Whether two endpoints share a block that no other endpoint is further away from. */
 function isWithin(
   blocks: bigint,
   claims: readonly Claim[],
@@ -89,13 +88,17 @@ function noteContradiction(
   { newest, isUnsure }: Common,
 ): void {
   if (isUnsure || claims.filter(isNamed).length < 2) return;
-  if (!isWithin(FAR_BLOCKS, claims, newest)) context.onDisagreement('finalized block');
+  if (isWithin(FAR_BLOCKS, claims, newest)) return;
+  const answers = claims
+    .filter(isNamed)
+    .map(({ view, header }) => statementOf(view, `block ${header.number} ${header.hash}`));
+  context.onDisagreement('finalized block', answers);
 }
 
 interface Common {
-  /** The newest block that two of them hold final, not above the head. */
+  /** The newest block that two of them consider final, not above the head. */
   readonly newest: BlockHeader | undefined;
-  /** Whether one did not show what would decide. */
+  /** Whether an endpoint did not show a block that would decide. */
   readonly isUnsure: boolean;
 }
 
@@ -111,7 +114,7 @@ async function newestCommon(claims: readonly Claim[], latest: BlockHeader): Prom
   return { newest, isUnsure: blocks.includes(undefined) };
 }
 
-/** The lower one of the blocks that two endpoints name, where the higher one has it, too. */
+/** The lower of two named blocks, if the endpoint of the higher one has it too. */
 async function commonBlock(a: Named, b: Named): Promise<BlockHeader | undefined> {
   if (a.header.hash === b.header.hash) {
     return isSameBlock(a.header, b.header) ? a.header : undefined;
@@ -121,7 +124,7 @@ async function commonBlock(a: Named, b: Named): Promise<BlockHeader | undefined>
   return shown !== undefined && isSameBlock(shown, lower.header) ? lower.header : undefined;
 }
 
-/** A block above the head is not final, it is not even there. */
+/** A block above the head does not exist yet, so it is not final. */
 async function ownClaim(
   context: QuorumContext,
   view: ChainView,
@@ -130,16 +133,20 @@ async function ownClaim(
   const done = await attempt(async (): Promise<Claim> => {
     const header = await view.finalizedBlock(latest);
     if (header === undefined) return 'young';
-    // Blocks may have come between the two questions.
+    // New blocks may have arrived between the two questions.
     if (header.number <= latest.number) return { view, header };
-    if (header.number > (await view.latestBlock()).number)
-      context.onDisagreement('finalized block');
+    if (header.number > (await view.latestBlock()).number) {
+      const answers = [
+        statementOf(view, `final block ${header.number}, above its own newest block`),
+      ];
+      context.onDisagreement('finalized block', answers);
+    }
     return 'silent';
   });
   return done?.value ?? 'silent';
 }
 
-/** The first endpoint may not know its final block yet: the lower one of both is compared. */
+/** The first endpoint may not know this final block yet, so the lower one of both is compared. */
 async function secondClaim(
   context: QuorumContext,
   second: ChainView,

@@ -8,46 +8,44 @@ import type { EvmChain } from './evm-chain.js';
 export interface Head {
   readonly latest: BlockHeader;
   readonly finalized: BlockHeader | undefined;
-  /** The view that showed it; reads that must agree with it go there. */
+  /** The view that showed it, for reads that must be consistent with it. */
   readonly view: ChainView;
 }
 
 type HeadListener = (head: Head) => void;
 
-/** Without a task that waits for a block, a look now and then is enough. */
+/** Without a task that waits for a block, a rare look is enough. */
 const IDLE_INTERVAL_MS = 2000;
 /** Before the first interval is learned: the block time of BNB Chain. */
 const FIRST_BLOCK_INTERVAL_MS = 450;
-/** Looks begin this much before the next block is due, and are repeated this often at first. */
+/** Looks begin this long before the next block is due, and are first repeated at this interval. */
 const EARLY_MS = 25;
-/**
- * The part of a block interval after which to look for the next block when its time is not known.
- */
+/** The part of a block interval after which to look for the next block when its time is unknown. */
 const EARLY_PART = 0.1;
-/** A fruitless look this part of an interval before a block was seen tells when the block came. */
+/** A look without a new block at most this part of an interval earlier shows when the block came. */
 const PRECISE_PART = 0.25;
 const LOOK_INTERVAL_LEAST_MS = 12;
 const LOOK_INTERVAL_MOST_MS = 500;
-/** A chain may mine late or on demand; no look waits longer than this for a predicted block. */
+/** A chain may mine late or on demand, so no look waits longer for a predicted block. */
 const PREDICTION_MOST_MS = 500;
-/** A final block is forgotten when it could not be confirmed for this long. */
+/** A final block is forgotten when it was not confirmed for this long. */
 const FINALIZED_KEPT_MS = 8000;
 
 /**
- * Watches for new blocks: closely around the moment the next one is due while a task waits for it,
- * from time to time otherwise.
+ * Watches for new blocks: with frequent looks around the time of the next one while a task waits for it, and rarely
+ * otherwise.
  */
 export class HeadWatcher {
   #head: Head | undefined;
   #intervalMs = FIRST_BLOCK_INTERVAL_MS;
-  /** When the newest block came, by `performance.now`, as near as looks can tell. */
+  /** When the newest block came, by `performance.now`, as precisely as looks can show. */
   #bornAt = 0;
-  /** Whether that is near enough to tell when the next one comes. */
+  /** Whether that is precise enough to predict the next block. */
   #isPhaseKnown = false;
-  /** When the last look began that saw nothing new. */
+  /** When the last look without a new block began. */
   #missedAt = Number.NEGATIVE_INFINITY;
-  /** Whether it is known what was final at this head; else it is asked again. */
-  #isFinalityTold = false;
+  /** Whether finality was read for this head; otherwise it is read again. */
+  #isFinalityRead = false;
   /** The last time a final block was confirmed. */
   #finalizedAt = Number.NEGATIVE_INFINITY;
   #isIdle = false;
@@ -56,7 +54,7 @@ export class HeadWatcher {
   #loop: Promise<void> | undefined;
   readonly #listeners = new Set<HeadListener>();
 
-  /** @param isAwaited - whether anybody needs the next block soon. */
+  /** @param isAwaited - whether a task needs the next block soon. */
   constructor(
     private readonly chain: EvmChain,
     private readonly isAwaited: () => boolean,
@@ -66,7 +64,7 @@ export class HeadWatcher {
     return this.#head;
   }
 
-  /** Milliseconds between blocks, as seen lately. */
+  /** Milliseconds between recent blocks. */
   get blockIntervalMs(): number {
     return this.#intervalMs;
   }
@@ -79,7 +77,7 @@ export class HeadWatcher {
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    // A loop that was just told to stop goes on instead; one that has ended is followed by a new one.
+    // A loop that was just told to stop continues; a new one replaces one that has ended.
     this.#loop = (this.#loop ?? Promise.resolve()).then(() => this.#run());
   }
 
@@ -89,12 +87,12 @@ export class HeadWatcher {
     await this.#loop;
   }
 
-  /** Looks now rather than when the next look is due. */
+  /** Looks now instead of at the next due time. */
   look(): void {
     this.#wakeUp?.();
   }
 
-  /** A task began to wait for blocks: the long pause of the idle state ends. */
+  /** A task began to wait for blocks, so the long idle pause ends. */
   lookIfIdle(): void {
     if (this.#isIdle) this.look();
   }
@@ -117,12 +115,12 @@ export class HeadWatcher {
     const known = this.#head;
     if (known?.latest.hash === latest.hash) {
       this.#missedAt = begunAt;
-      if (!this.#isFinalityTold) await this.#lookAtFinality(known.view, latest);
+      if (!this.#isFinalityRead) await this.#lookAtFinality(known.view, latest);
       return;
     }
     if (known !== undefined && isBehindAnother(known, latest, view)) return;
     this.#learnPhase(latest);
-    // Tasks that wait for inclusion get the block before the finality of older blocks is asked.
+    // Tasks that wait for inclusion get the block before the finality of older blocks is read.
     this.#publish({ latest, finalized: this.#keptFinalized(latest), view });
     await this.#lookAtFinality(view, latest);
   }
@@ -138,20 +136,20 @@ export class HeadWatcher {
     for (const listener of [...this.#listeners]) listener(head);
   }
 
-  /** The last known final block, unless the chain is shorter than that now. */
+  /** The last known final block, unless the chain is shorter now. */
   #keptFinalized({ number }: BlockHeader): BlockHeader | undefined {
     const finalized = this.#head?.finalized;
     const isFresh = performance.now() - this.#finalizedAt < FINALIZED_KEPT_MS;
     return isFresh && finalized !== undefined && finalized.number <= number ? finalized : undefined;
   }
 
-  /** Asked again for each head: an earlier answer does not count against the present one. */
+  /** Read for each head: an earlier answer does not count for the present one. */
   async #finalized(view: ChainView, latest: BlockHeader): Promise<BlockHeader | undefined> {
-    this.#isFinalityTold = false;
+    this.#isFinalityRead = false;
     try {
       const finalized = await this.chain.finalizedBlock(view, latest);
       this.#finalizedAt = performance.now();
-      this.#isFinalityTold = true;
+      this.#isFinalityRead = true;
       return finalized;
     } catch (error) {
       if (error instanceof EndpointsDisagreeError) return undefined;
@@ -161,8 +159,8 @@ export class HeadWatcher {
   }
 
   /**
-   * A block that the first look of its turn finds may have come long before, and then all later ones
-   * would be found as late: only a fruitless look shortly before tells when it came.
+   * A block found by the first look of its turn may have come long before, and then all later ones would be found as
+   * late. Only a look without a block shortly before shows when it came.
    */
   #learnPhase(latest: BlockHeader): void {
     const now = performance.now();
@@ -188,7 +186,7 @@ export class HeadWatcher {
       : this.#intervalMs * EARLY_PART;
     const dueIn = this.#bornAt + untilLooks - performance.now();
     if (dueIn > 0) return Math.min(dueIn, PREDICTION_MOST_MS);
-    // The longer a block is overdue the less is lost by looking less often.
+    // The longer a block is overdue, the less is lost by rare looks.
     const spacing = Math.max(this.#intervalMs / 30, -dueIn / 8);
     return Math.min(Math.max(spacing, LOOK_INTERVAL_LEAST_MS), LOOK_INTERVAL_MOST_MS);
   }
@@ -207,10 +205,7 @@ export class HeadWatcher {
   }
 }
 
-/**
- * A node that lags behind what another one has shown has nothing new to say. The same node is believed:
- * its chain has become another one.
- */
+/** A node behind another one's head has nothing new. The same node is believed: its chain was replaced. */
 function isBehindAnother(known: Head, latest: BlockHeader, { health }: ChainView): boolean {
   const behind = known.latest.number - latest.number;
   return health !== known.view.health && behind > 0n && behind <= LAG_MAX_BLOCKS;

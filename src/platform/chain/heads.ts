@@ -10,20 +10,21 @@ import {
   noteFailure,
 } from './endpoint-health.js';
 import { attempt } from './hedge.js';
+import { type NoteDisagreement, statementOf } from './quorum.js';
 
-/** An endpoint that takes longer counts with what it has shown before. */
+/** A slower endpoint counts with its last answer. */
 const MEASURE_TIMEOUT_MS = 400;
 /**
- * More blocks than this at once the only endpoint there is has to show by their header too, and beside others no
- * more than this are read to see on what they follow.
+ * A leap of more blocks than this must be confirmed by a header, if it is the only endpoint; with others, at most this
+ * many headers are read to find the common block.
  */
 const LEAP_BLOCKS = 64n;
-/** Over so many blocks it is measured how far they are apart. */
+/** Number of blocks over which the block time is measured. */
 const MEASURED_BLOCKS = 16n;
 /** An older head says nothing about the newest block. */
 const HEAD_KEPT_MS = 10_000;
 
-/** The newest blocks that the endpoints of a chain have shown at about the same time. */
+/** The newest blocks of the endpoints of a chain at about the same time. */
 export class HeadsLook {
   constructor(private readonly heads: ReadonlyMap<EndpointHealth, bigint>) {}
 
@@ -33,7 +34,7 @@ export class HeadsLook {
     return newest;
   }
 
-  /** Blocks this endpoint was behind the newest; `undefined` when it did not show one. */
+  /** How many blocks this endpoint was behind the newest one; `undefined` if it did not answer. */
   behind(health: EndpointHealth): bigint | undefined {
     const own = this.heads.get(health);
     return own === undefined ? undefined : this.newest - own;
@@ -42,22 +43,22 @@ export class HeadsLook {
 
 /** The newest known blocks at some moment. */
 export interface KnownHeads {
-  /** Number of the newest block that two endpoints have; the newest of one where no second one is there. 0: of none. */
+  /** Number of the newest block that two endpoints have; of one, if there is no second one; 0 if none. */
   readonly agreed: bigint;
-  /** The newest block that any endpoint has shown lately. One that does not exist yet has no hash that anybody could know. */
+  /** The newest recent block of any endpoint. A block that does not exist yet has no known hash. */
   readonly newest: Pick<BlockHeader, 'number' | 'hash'> | undefined;
 }
 
-/** Follows how far each endpoint of a chain is, and takes no leap on its word alone. */
+/** Follows the head of each endpoint, and accepts no unconfirmed leap. */
 export class Heads {
-  /** The last confirmed head of each endpoint: an unconfirmed one moves nothing. */
+  /** The last confirmed head of each endpoint; an unconfirmed one has no effect. */
   readonly #confirmed = new Map<EndpointHealth, ConfirmedHead>();
   #last: { readonly at: number; readonly look: Promise<HeadsLook> } | undefined;
 
   constructor(
     private readonly endpoints: readonly EndpointHealth[],
     private readonly views: () => readonly ChainView[],
-    private readonly onDisagreement: (what: string) => void,
+    private readonly onDisagreement: NoteDisagreement,
   ) {}
 
   /** The number of the newest block that any endpoint has shown lately; 0 when none has. */
@@ -71,7 +72,7 @@ export class Heads {
     return { agreed: (second ?? newest)?.number ?? 0n, newest };
   }
 
-  /** What they have shown lately that was borne out, newest first. */
+  /** Recent confirmed heads, newest first. */
   #freshOf(endpoints: readonly EndpointHealth[]): BlockHeader[] {
     return endpoints
       .flatMap((health) => this.#fresh(health) ?? [])
@@ -85,9 +86,9 @@ export class Heads {
   }
 
   /**
-   * Asks all endpoints that answer for their newest block.
+   * Reads the newest block of all endpoints that answer.
    *
-   * @param maxAgeMs - an answer that was asked for within this time serves too.
+   * @param maxAgeMs - a measurement that began within this time serves too.
    */
   measure(maxAgeMs: number): Promise<HeadsLook> {
     const now = performance.now();
@@ -105,7 +106,7 @@ export class Heads {
         return latest === undefined ? [] : [{ view, latest: latest.value }];
       }),
     );
-    // The lowest first: a higher one needs confirmation, no matter which endpoint answered first.
+    // The lowest first, because a higher one needs confirmation, whichever endpoint answered first.
     const lowestFirst = shown.flat().sort((a, b) => (a.latest.number < b.latest.number ? -1 : 1));
     for (const { view, latest } of lowestFirst) await attempt(() => this.confirmLeap(view, latest));
     compareHeads(views.map(({ health }) => health));
@@ -116,7 +117,7 @@ export class Heads {
     return new HeadsLook(new Map(heads));
   }
 
-  /** Asks each endpoint how far its newest blocks are apart. */
+  /** Measures the block time of each endpoint. */
   async measureBlockTimes(): Promise<void> {
     await Promise.all(this.views().map((view) => attempt(() => this.#measureBlockTime(view))));
   }
@@ -130,9 +131,8 @@ export class Heads {
   }
 
   /**
-   * A head that is ahead of what the other endpoints have shown counts when one of them has this block, too, or
-   * when it follows on a block that they have. Where no other one is there it counts, and a leap has to be there
-   * by its number as well.
+   * A head above those of the other endpoints counts when one of them has this block too, or when it follows a block
+   * that they have. Without another endpoint it counts, but a leap must also be readable by its number.
    *
    * @throws ChainUnavailableError
    */
@@ -153,11 +153,16 @@ export class Heads {
       return;
     }
     noteFailure(health);
-    this.onDisagreement('head');
+    this.onDisagreement('head', [
+      statementOf(view, `block ${latest.number} ${latest.hash}`),
+      ...others.map((other) =>
+        statementOf(other, `block ${other.health.head?.number ?? 'unknown'}`),
+      ),
+    ]);
     throw new ChainUnavailableError(view.chainId, 'latest block');
   }
 
-  /** Of the only endpoint there is. */
+  /** For the only endpoint. */
   async #isThere(view: ChainView, { number, hash }: BlockHeader): Promise<boolean> {
     const before = this.#confirmed.get(view.health)?.header;
     if (before === undefined || number <= before.number + LEAP_BLOCKS) return true;
@@ -165,7 +170,7 @@ export class Heads {
     return shown?.hash === hash;
   }
 
-  /** Whether its parents lead to a block that another endpoint has shown, or that was borne out by one before. */
+  /** Whether its parents lead to a block that another endpoint has shown, or that was confirmed before. */
   async #isFollowing(
     view: ChainView,
     latest: BlockHeader,
@@ -181,7 +186,8 @@ export class Heads {
       undefined,
     );
     if (anchor === undefined) return false;
-    if (anchor.hash === latest.hash) return true;
+    // The right hash with another number is a lie.
+    if (anchor.hash === latest.hash) return anchor.number === latest.number;
     const numbers: bigint[] = [];
     for (let number = anchor.number + 1n; number < latest.number; number += 1n)
       numbers.push(number);
@@ -209,6 +215,6 @@ interface ConfirmedHead {
   readonly header: BlockHeader;
   /** Milliseconds of `performance.now`. */
   readonly at: number;
-  /** Whether another endpoint was there that could have contradicted it. */
+  /** Whether another endpoint was present that could have contradicted it. */
   readonly isSeconded: boolean;
 }

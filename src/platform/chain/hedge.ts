@@ -6,18 +6,18 @@ import {
 import { withTimeout } from '../concurrency/timing.js';
 import type { ChainView } from './chain-view.js';
 
-/** An endpoint that has not answered by then is joined by the next one. */
+/** After this time the next endpoint is asked too. */
 const HEDGE_MS = 700;
-/** Every call has a time limit of its own. */
+/** Every call has its own time limit. */
 const FOREVER_MS = 600_000;
 
 /** `undefined` when the endpoint did not answer. */
 export type Done<T> = { readonly value: T } | undefined;
 
 /**
- * What an endpoint answers. Where two contradict each other, asking through another one does not help.
+ * The answer of one endpoint. An error of contradicting endpoints is passed on, because another one would not help.
  *
- * @param onUnresponsive - told when the endpoint answers, but not what a contract does.
+ * @param onUnresponsive - called when the endpoint answers, but not this call.
  */
 export async function attempt<T>(
   work: () => Promise<T>,
@@ -35,10 +35,9 @@ export async function attempt<T>(
 }
 
 /**
- * Asks endpoints in their order: the next one when one does not answer, or not soon. Then both may be
- * under way, and the first to come to its end is taken.
+ * Asks endpoints in order: the next one when one does not answer soon. The first result counts.
  *
- * @throws CallUnansweredError when one answers, but not what a contract does.
+ * @throws CallUnansweredError when an endpoint answers, but not for a contract's call.
  */
 export async function firstAnswer<T>(
   views: readonly ChainView[],
@@ -54,7 +53,7 @@ export async function firstAnswer<T>(
     const view = waiting.shift();
     if (view === undefined) return;
     const run: Promise<Done<T>> = attempt(() => use(view), note).finally(() => running.delete(run));
-    // It may fail after the answer was taken from another endpoint.
+    // It may fail after another endpoint's answer was used.
     run.catch(() => undefined);
     running.add(run);
   };

@@ -5,33 +5,33 @@ import { type EndpointHealth, isPresent, LAG_MAX_BLOCKS } from './endpoint-healt
 import type { HeadsLook } from './heads.js';
 import { attempt, type Done } from './hedge.js';
 
-/** How near to the newest block an endpoint has to be for what it said to count. */
+/** How near to the newest block an endpoint must be for its answer to count. */
 export type NeededHead =
-  /** At the newest block any endpoint has shown: a payment is good. */
+  /** At the newest known block: for a valid payment. */
   | 'newest'
-  /** Not further behind than healthy nodes are by chance: a payment is refused by the chain. */
+  /** No further behind than a healthy node: for a payment that the chain refuses. */
   | 'near'
-  /** It does not depend on the chain. */
+  /** The result does not depend on the chain. */
   | 'any';
 
 export interface EndpointSet {
   readonly chainId: number;
   /** In the order to ask them. */
   readonly views: () => readonly ChainView[];
-  /** Asks all endpoints for their heads. */
+  /** Reads the heads of all endpoints. */
   readonly measure: () => Promise<HeadsLook>;
-  /** Whether nothing counts as long as no head is known. */
+  /** Whether no answer counts while no head is known. */
   readonly needsHead: boolean;
 }
 
 export interface NearHeadAnswer<T> {
   readonly value: T;
-  /** Number of the newest block any endpoint had shown when the judgement began. */
+  /** Number of the newest known block when the verification began. */
   readonly newestBlock: bigint;
 }
 
 /**
- * What endpoints say together.
+ * Combines the answers of endpoints.
  *
  * @returns also whether they contradict each other, which a third one may decide.
  */
@@ -45,12 +45,11 @@ const ROUNDS = 3;
 const ROUND_MS = 60;
 
 /**
- * Judges something through the best endpoint that is near enough to the newest block.
+ * Verifies something through the best endpoint that is near enough to the newest block.
  *
- * @param need - how near, by what the judgement says.
- * @param join - where two endpoints have to say so, if two are there: what both of them say. One of them has to be
- *   near enough.
- * @throws CallUnansweredError when one answers, but not what a contract does; by two, when two do.
+ * @param need - how near, depending on the result.
+ * @param join - combines the answers of two endpoints, if two are present. One of them has to be near enough.
+ * @throws CallUnansweredError when an endpoint answers, but not for a contract's call; with a quorum, when two do.
  * @throws ChainUnavailableError when no endpoint is near enough, or answers.
  */
 export async function verifyNearHead<T>(
@@ -93,8 +92,8 @@ export async function verifyNearHead<T>(
 }
 
 /**
- * All that are there: one that is behind must not be left out for what another one claims to have. One that has proved
- * that it cannot run calls is no witness.
+ * All present endpoints: one that is behind must not be excluded by another one's claim. One that has proved unable to
+ * run calls does not count.
  */
 function othersBeside(view: ChainView, asked: readonly ChainView[]): readonly ChainView[] {
   return asked.filter((one) => one.health !== view.health && countsForQuorum(one));
@@ -132,7 +131,7 @@ async function askOne<T>(
 /**
  * A third one is asked where the first two do not both answer, or contradict each other.
  *
- * @returns `undefined` when no two answer, and one that is there does not.
+ * @returns `undefined` when no two answer, although a second one is present.
  */
 async function askTwo<T>(
   views: readonly ChainView[],
@@ -150,7 +149,7 @@ async function askTwo<T>(
   const [only, another] = replies;
   if (only === undefined) return undefined;
   if (another !== undefined) return { value: join(replies.map(({ value }) => value)).value, by };
-  // It may have turned out only now that another one is away, or cannot run calls at all.
+  // Another endpoint may have proved only now that it is absent or cannot run calls.
   const isMissing = views.slice(0, 3).some((one) => one !== only.view && countsForQuorum(one));
   return isMissing ? undefined : { value: only.value, by };
 }

@@ -8,7 +8,7 @@ import { countPending } from './transaction-counts.js';
 
 type Asked = Pick<EvmChain, 'chainId' | 'views' | 'withView' | 'quorumRead' | 'transactionCountAt'>;
 
-/** Of a payer, at one block. */
+/** Of a payer at one block. */
 interface ConfirmedAccount {
   /** Account nonces below this are used. */
   readonly used: number;
@@ -16,7 +16,7 @@ interface ConfirmedAccount {
 }
 
 /**
- * What two endpoints say of a payer at the newest block, where there are two.
+ * The account of a payer at the newest block, confirmed by two endpoints where there are two.
  *
  * @throws ChainUnavailableError, EndpointsDisagreeError
  */
@@ -26,8 +26,8 @@ export async function confirmedAccount(chain: Asked, payer: Address): Promise<Co
 }
 
 /**
- * The balance of one account, and how many account nonces of another one are used, at the newest block: what two
- * endpoints say of it, where there are two.
+ * The balance of one account and the used account nonces of another one at the newest block, on which two endpoints
+ * agree, if there are two.
  *
  * @throws ChainUnavailableError, EndpointsDisagreeError
  */
@@ -45,11 +45,10 @@ export async function confirmedLevel(
 }
 
 /**
- * The account of a payer as two endpoints see it, where there are two: they have to agree about one
- * block. A transaction in the pool of one alone does not count, and of two prices the lower one
- * does.
+ * The account of a payer on which two endpoints agree, if there are two, at one block. A transaction in only one pool
+ * does not count, and of two prices the lower one does.
  *
- * @param hash - of the payer's own transaction, which any of them may know.
+ * @param hash - of the payer's own transaction, which any endpoint may have.
  * @throws ChainUnavailableError, EndpointsDisagreeError
  */
 export async function confirmedPayer(
@@ -66,7 +65,7 @@ export async function confirmedPayer(
     eachAnswer(views, (view) => view.transaction(hash)),
   ]);
   const gasPriceWei = lowest(offers.map(({ price }) => price));
-  if (gasPriceWei === undefined) throw new ChainUnavailableError(chainId, 'price of gas');
+  if (gasPriceWei === undefined) throw new ChainUnavailableError(chainId, 'gas price');
   return {
     used,
     pending,

@@ -3,7 +3,9 @@ import {
   ChainUnavailableError,
   EndpointsDisagreeError,
 } from '../../protocol/errors.js';
+import type { BlockPoint } from './chain-queries.js';
 import type { ChainView } from './chain-view.js';
+import type { EndpointStatement } from './disagreements.js';
 import { type EndpointHealth, isPresent } from './endpoint-health.js';
 import { attempt } from './hedge.js';
 import type { Ability } from './refusals.js';
@@ -11,38 +13,55 @@ import type { Ability } from './refusals.js';
 /** The claim of one endpoint about a fact. */
 export interface Claim<T> {
   readonly value: T;
-  /** Equal for what is the same fact: block hash, status, evidence. */
+  /** Equal for equal facts: block hash, status, evidence. */
   readonly key: string;
   /**
-   * What it is said of, where endpoints may speak of different things for a moment and none of them is
-   * wrong: the block hash. Claims of different subjects wait; claims of one subject that differ are a
-   * disagreement.
+   * The block hash that a claim is about. Endpoints may be at different blocks for a moment, and
+   * none of them is wrong: claims of different subjects wait; claims of one subject that differ are
+   * a disagreement.
    */
   readonly subject?: string;
+}
+
+/**
+ * The subject of a claim about the state at a block. Endpoints that are a block apart differ about the newest block,
+ * and neither is wrong.
+ *
+ * @param key - of the claim.
+ */
+export function subjectAt(at: BlockPoint, key: string): string {
+  if (at === 'latest') return key;
+  return 'blockHash' in at ? at.blockHash : String(at.blockNumber);
 }
 
 export interface Question<T> {
   /** For alerts and metrics: a few fixed words, nothing from outside. */
   readonly what: string;
-  /** What an endpoint has to be able to answer for it. */
+  /** The ability that an endpoint needs to answer it. */
   readonly ability?: Ability;
-  /** Throws {@link ChainUnavailableError} where the endpoint cannot say it now. */
+  /** Throws {@link ChainUnavailableError} where the endpoint does not answer now. */
   readonly read: (view: ChainView) => Promise<Claim<T>>;
   /** The claim of an endpoint that was read before. */
   readonly known?: { readonly view: ChainView; readonly claim: Claim<T> };
 }
 
+/** Notes that endpoints contradict each other. @param what - a few fixed words, nothing from outside. */
+export type NoteDisagreement = (what: string, answers: readonly EndpointStatement[]) => void;
+
 export interface QuorumContext {
   readonly chainId: number;
   /** In the order to ask them. */
   readonly views: readonly ChainView[];
-  readonly onDisagreement: (what: string) => void;
-  /** An endpoint that should have answered did not: it may be stuck, and wants to be measured. */
+  readonly onDisagreement: NoteDisagreement;
+  /** Called when a required endpoint did not answer: it may be stuck and has to be measured. */
   readonly onMissingEndpoint: () => void;
 }
 
-/** Long enough for a node that is well; one that takes longer counts as silent here. */
+/** Enough for a healthy node; a slower one counts as silent here. */
 const ENDPOINT_TIMEOUT_MS = 1000;
+
+/** Characters of an answer in the log. */
+const MAX_ANSWER = 200;
 
 interface EndpointClaim<T> {
   readonly view: ChainView;
@@ -50,13 +69,11 @@ interface EndpointClaim<T> {
 }
 
 /**
- * Asks two endpoints, and believes what both of them say. A third one decides where the first two
- * differ. Where the others are absent (they have not answered for a while, are stuck, or have
- * proved that they cannot answer this) one is believed alone, so that the loss of a node does not
- * stop settling.
+ * Asks two endpoints and believes what both say. A third one decides if they differ. If the others are absent (they
+ * have not answered for a while, are stuck, or have proved unable to answer this), one is believed alone, so that the
+ * loss of a node does not stop settling.
  *
- * @throws ChainUnavailableError when no endpoint answers, or no second one does just now: ask again
- *   soon.
+ * @throws ChainUnavailableError when no endpoint, or no second one, answers now: ask again soon.
  * @throws EndpointsDisagreeError when no two agree.
  */
 export async function quorumRead<T>(context: QuorumContext, question: Question<T>): Promise<T> {
@@ -76,7 +93,10 @@ export async function quorumRead<T>(context: QuorumContext, question: Question<T
   }
   const agreed = agreedAmong(claims);
   if (claims.length > 1) {
-    if (differ(claims)) context.onDisagreement(question.what);
+    if (differ(claims)) {
+      const answers = claims.map(({ view, claim }) => statementOf(view, claim.key));
+      context.onDisagreement(question.what, answers);
+    }
     if (agreed !== undefined) return agreed.value;
     throw differ(claims)
       ? new EndpointsDisagreeError(context.chainId, question.what)
@@ -84,12 +104,17 @@ export async function quorumRead<T>(context: QuorumContext, question: Question<T
   }
   const [only] = claims;
   if (isAnyMissing) context.onMissingEndpoint();
-  // One that was there a moment ago has a second chance; if it stays away it is absent then.
+  // An endpoint that was present a moment ago gets a second chance before it counts as absent.
   const mayComeBack = isAnyMissing && isAnySilentPresent(asked, claims, unable);
   if (only === undefined || mayComeBack) {
     throw new ChainUnavailableError(context.chainId, question.what);
   }
   return only.claim.value;
+}
+
+/** @param answer - cut where it is too long for a log line. */
+export function statementOf({ health }: ChainView, answer: string): EndpointStatement {
+  return { endpoint: health.endpoint.name, answer: answer.slice(0, MAX_ANSWER) };
 }
 
 /** The answers of all endpoints; silent ones are left out. */
@@ -103,15 +128,15 @@ export async function eachAnswer<T>(
   return answers.flatMap((done) => (done === undefined ? [] : [done.value]));
 }
 
-/** Where none is there, all are asked. */
+/** If none is present, all are asked. */
 function presentAmong(views: readonly ChainView[]): readonly ChainView[] {
   const present = views.filter(({ health }) => isPresent(health));
   return present.length === 0 ? views : present;
 }
 
 /**
- * Endpoints that have proved that they cannot answer this are still asked, without waiting for
- * them. If none can, all are asked.
+ * Endpoints that have proved unable to answer this are still asked, without waiting for them. If no other one can, all
+ * are asked.
  */
 function ableAmong<T>(present: readonly ChainView[], question: Question<T>): readonly ChainView[] {
   const { ability } = question;
@@ -137,7 +162,7 @@ async function ask<T>(view: ChainView, { read, ability }: Question<T>): Promise<
     return { view, claims: { view, claim }, isUnable: false };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
-    // What it was asked beside this question proves nothing of this one.
+    // A refusal of another question proves nothing about this one.
     const isOfThis = ability === undefined || view.health.refusals.has(ability);
     return { view, claims: undefined, isUnable: isOfThis && error instanceof CannotAnswerError };
   }
@@ -154,7 +179,7 @@ function agreedAmong<T>(claims: readonly EndpointClaim<T>[]): Claim<T> | undefin
   )?.claim;
 }
 
-/** Whether two of them say different things of the same subject. */
+/** Whether two of them differ about the same subject. */
 function differ<T>(claims: readonly EndpointClaim<T>[]): boolean {
   return claims.some(({ claim }) =>
     claims.some(({ claim: other }) => other.subject === claim.subject && other.key !== claim.key),

@@ -11,7 +11,7 @@ export interface Receipt {
   readonly gasUsed: bigint;
   /** Wei. */
   readonly effectiveGasPrice: bigint;
-  /** Wei that a rollup takes beside the gas, for its data; 0 elsewhere. */
+  /** Wei that a rollup charges for data, besides the gas; 0 elsewhere. */
   readonly dataFeeWei: bigint;
   readonly logs: readonly ReceiptLog[];
 }
@@ -44,7 +44,7 @@ export interface FoundLog extends ReceiptLog {
   readonly blockNumber: bigint;
 }
 
-/** `undefined` for what is no list: that is not the same as an empty one. */
+/** `undefined` for a value that is not a list, which differs from an empty one. */
 export function readLogs(value: unknown): readonly FoundLog[] | undefined {
   if (!Array.isArray(value)) return undefined;
   return (value as unknown[]).flatMap((item) => {

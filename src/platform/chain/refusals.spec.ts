@@ -18,18 +18,20 @@ const RATE_LIMITED = failure('too many requests', -32_005);
 describe('an endpoint that answers heads', () => {
   let truth: FakeChain;
   let now: number;
-  const told: string[] = [];
+  const reported: string[] = [];
   const observer: ChainObserver = {
-    endpointChanged: ({ endpoint, what, ability }) => told.push(`${endpoint} ${what} ${ability}`),
+    endpointChanged: ({ endpoint, what, ability }) =>
+      reported.push(`${endpoint} ${what} ${ability}`),
     contractFound: () => undefined,
     endpointsDisagree: () => undefined,
+    endpointsAgree: () => undefined,
   };
 
   beforeEach(() => {
     truth = new FakeChain(20);
     truth.mine({ hash: hash32(1), to: '0x', input: '0x' });
     now = 1_000_000;
-    told.length = 0;
+    reported.length = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => now);
   });
   afterEach(() => {
@@ -75,12 +77,12 @@ describe('an endpoint that answers heads', () => {
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
     await askFor(2);
     expect(await receipt()).toBe(20n);
-    expect(told).toEqual(['56-1 cannot_answer receipts']);
+    expect(reported).toEqual(['56-1 cannot_answer receipts']);
     expect(chain.endpoints[1]?.refusals.proved).toEqual(['receipts']);
     // It is asked on, and a witness again with its first answer.
     answersReceipts(undefined);
     expect(await receipt()).toBe(20n);
-    expect(told.at(-1)).toBe('56-1 answers_again receipts');
+    expect(reported.at(-1)).toBe('56-1 answers_again receipts');
     answersReceipts(INDEXING);
     await expect(receipt()).rejects.toThrow(ChainUnavailableError);
   });
@@ -119,7 +121,7 @@ describe('an endpoint that answers heads', () => {
     now += 6000;
     await chain.probe();
     expect(refusals?.proved).toEqual([]);
-    expect(told.at(-1)).toBe('56-1 answers_again receipts');
+    expect(reported.at(-1)).toBe('56-1 answers_again receipts');
   });
 
   it.each<[string, RpcOutcome]>([

@@ -1,14 +1,14 @@
 /**
- * What an endpoint is asked as a witness: receipts, blocks by their numbers, accounts and calls at one block (`state`),
- * calls at the newest block.
+ * Kinds of requests that an endpoint may be unable to answer: receipts, blocks by their numbers,
+ * accounts and calls at one block (`state`), calls at the newest block.
  */
 export const ABILITIES = ['receipts', 'blocks', 'state', 'calls'] as const;
 export type Ability = (typeof ABILITIES)[number];
 
-/** Refusals in a row that are proof, over so much time. */
+/** Consecutive refusals over this time that count as proof. */
 const REFUSALS = 5;
 const PERIOD_MS = 4000;
-/** Further apart than this they belong to two troubles. */
+/** Refusals further apart belong to different problems. */
 const GAP_MOST_MS = 10_000;
 
 interface Run {
@@ -20,13 +20,12 @@ interface Run {
 }
 
 /**
- * What an endpoint has proved that it cannot answer: it has refused what it must have, or said nothing, some times in a
- * row and for some seconds, while its head moved. One that is only slow for a moment stays a witness. Any answer ends
- * it.
+ * Abilities that an endpoint has proved to lack: it refused data that it must have, several times in a row and for some
+ * seconds, while its head moved. A slow endpoint stays in use. Any answer ends it.
  */
 export class Refusals {
   readonly #runs = new Map<Ability, Run>();
-  /** What is proved, and when it was refused last (milliseconds of `performance.now`). */
+  /** Each missing ability, with the time of the last refusal (milliseconds of `performance.now`). */
   readonly #proved = new Map<Ability, number>();
 
   constructor(private readonly onChange: (ability: Ability, isAnswered: boolean) => void) {}
@@ -39,7 +38,7 @@ export class Refusals {
     return this.#proved.has(ability);
   }
 
-  /** The proved inabilities that were not asked of it for so many milliseconds. */
+  /** The missing abilities without a question for this many milliseconds. */
   unaskedFor(ms: number): readonly Ability[] {
     const now = performance.now();
     return this.proved.filter((ability) => now - (this.#proved.get(ability) ?? now) >= ms);

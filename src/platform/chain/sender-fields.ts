@@ -2,10 +2,10 @@ import type { Address } from 'viem';
 import type { Sender } from '../../protocol/evm/chain-reader.js';
 import { quantity } from './block.js';
 
-/** Room for the calls beside the transfer. */
+/** Margin for the calls besides the transfer. */
 const BALANCE_FACTOR = 10n;
 
-/** The fields of a simulated transaction that say who sends it. */
+/** The fields of a simulated transaction that describe its sender. */
 export function senderFields(sender: Sender | undefined): object {
   return sender === undefined
     ? {}
@@ -13,8 +13,7 @@ export function senderFields(sender: Sender | undefined): object {
 }
 
 /**
- * A sender that is too poor is simulated as one that is not: that it cannot pay for gas must not look
- * like a fault of the payment.
+ * Gives a poor sender enough balance in the simulation: missing gas money must not look like a fault of the payment.
  */
 export function balanceOverride(
   { address, gasPriceWei, balanceWei }: Sender,

@@ -9,11 +9,11 @@ interface Known {
   readonly until: number;
 }
 
-/** The precompile that returns what it is given: a call of it cannot fail. */
+/** The precompile that returns its input, so a call of it cannot fail. */
 export const IDENTITY_PRECOMPILE = '0x0000000000000000000000000000000000000004';
 
 const PROBE_TIMEOUT_MS = 2500;
-/** Nodes are upgraded, and addresses come to lead to other nodes. */
+/** Nodes are upgraded, and addresses may lead to other nodes. */
 const YES_KEPT_MS = 10 * 60_000;
 const NO_KEPT_MS = 60_000;
 const SILENCE_KEPT_MS = 5000;
@@ -31,7 +31,7 @@ export class SimulationSupport {
     return probe;
   }
 
-  /** It answered with something else than a simulation: it is probed again before the next one. */
+  /** It answered with something other than a simulation, so it is probed before the next one. */
   doubt(endpoint: Caller): void {
     this.#known.delete(endpoint);
   }

@@ -1,4 +1,5 @@
 import { type Hex, isHex } from 'viem';
+import { firstWordOf } from '../../protocol/evm/abi-words.js';
 import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import { readAggregated } from '../../protocol/evm/call-results.js';
 import { aggregateCall, balanceOfCall, type Call } from '../../protocol/evm/calls.js';
@@ -10,7 +11,7 @@ import { balanceOverride, senderFields } from './sender-fields.js';
 /**
  * The argument of `eth_simulateV1`: balance, settlement, balance, in one state.
  *
- * @param first - comes before all of them.
+ * @param first - runs before all of them.
  */
 export function simulationOf(
   { call, sender, gas, token, payTo }: Settlement,
@@ -30,11 +31,11 @@ export function simulationOf(
 
 interface SimulationResult {
   readonly effect: Effect;
-  /** Whether any of the calls used up what it was given, or answered at great length. */
+  /** Whether any call used up its gas, or returned very long data. */
   readonly hasBurned: boolean;
 }
 
-/** Reads what a node simulated; `undefined` for what is no simulation of three calls. */
+/** Reads a node's simulation; `undefined` for a value that is not a simulation of three calls. */
 export function readSimulation(
   value: unknown,
   settlement: Settlement,
@@ -48,7 +49,7 @@ export function readSimulation(
   return { effect: effectOf(before, transfer, after, settlement), hasBurned };
 }
 
-/** What a node simulated where another call came first; `undefined` for what is no simulation of four calls. */
+/** The result of a simulation after another call; `undefined` for a value that is not a simulation of four calls. */
 export function readSimulationAfter(
   value: unknown,
   settlement: Settlement,
@@ -58,13 +59,9 @@ export function readSimulationAfter(
   if (first === undefined || rest.length !== 3) return undefined;
   const read = readCall(first);
   if (read === undefined) return undefined;
-  // A token may say no without reverting.
-  if (!read.isSuccess || isFalse(read.data)) return { status: 'first_failed' };
+  // A token may return false without reverting.
+  if (!read.isSuccess || firstWordOf(read.data) === 0n) return { status: 'first_failed' };
   return readSimulation([{ calls: rest }], settlement)?.effect;
-}
-
-function isFalse(data: Hex): boolean {
-  return data.length >= WORD_END && readWord(data) === 0n;
 }
 
 function callsIn(value: unknown): readonly unknown[] {
@@ -76,7 +73,7 @@ function callsIn(value: unknown): readonly unknown[] {
 interface SimulatedCall {
   readonly isSuccess: boolean;
   readonly gasUsed: bigint;
-  /** What it returned, or its revert data. */
+  /** The return data of the call, or its revert data. */
   readonly data: Hex;
   readonly isLong: boolean;
 }
@@ -87,7 +84,7 @@ function readCall(value: unknown): SimulatedCall | undefined {
   const used = readQuantity(gasUsed);
   if ((status !== '0x1' && status !== '0x0') || used === undefined) return undefined;
   const own = isHex(returnData) ? returnData : '0x';
-  // Geth gives revert data in the error, others where the result would be.
+  // Geth returns revert data in the error, other clients in place of the result.
   const inError =
     typeof error === 'object' && error !== null && 'data' in error
       ? revertDataOf({ data: error.data })
@@ -101,7 +98,7 @@ function readCall(value: unknown): SimulatedCall | undefined {
   };
 }
 
-/** Characters of hex that no honest token answers with. */
+/** Hex characters above any answer of an honest token. */
 const LONG_ANSWER = 16_384;
 
 function hasUsedUp({ isSuccess, gasUsed, isLong }: SimulatedCall, gas: bigint): boolean {
@@ -130,36 +127,28 @@ function effectOf(
 }
 
 /**
- * Whether a payee has the amount more than before. One that pays itself has the same: there only the
- * receipt shows whether anything was transferred.
+ * Whether the payee's balance grew by the amount. If payer and payee are the same, only the receipt shows a transfer.
  */
 function grows(before: Hex, after: Hex, { payer, payTo, amount }: Settlement): boolean {
-  const [first, last] = [readWord(before), readWord(after)];
+  const [first, last] = [firstWordOf(before), firstWordOf(after)];
   if (first === undefined || last === undefined) return false;
   return payer === payTo ? last >= first : last - first >= amount;
 }
 
-function readWord(data: Hex): bigint | undefined {
-  return data.length >= WORD_END ? BigInt(data.slice(0, WORD_END)) : undefined;
-}
-
-/** Characters of `0x` and one word. */
-const WORD_END = 66;
-
 // ---------------------------------------------------------------- without eth_simulateV1
 
-/** Gas of a watched transfer beyond that of the transfer: two looks at a balance, and Multicall3. */
+/** Gas of a measured transfer besides the transfer: two balance reads and Multicall3. */
 export const EFFECT_CALL_GAS = 2n * READ_GAS + 60_000n;
 
-/** A transfer between two looks at a balance, made by Multicall3. */
+/** A transfer between two balance reads, made by Multicall3. */
 export function effectCall(transfer: Call, balance: Call): Call {
   return aggregateCall([balance, transfer, balance]);
 }
 
 /**
- * What such a call brought about.
+ * The effect of such a call.
  *
- * @param data - what it returned; nothing on a chain without Multicall3, where nothing can be proved.
+ * @param data - its return data; empty on a chain without Multicall3, where it proves nothing.
  */
 export function decodeEffectCall(data: Hex, settlement: Settlement): Effect {
   if (data === '0x') return { status: 'paid', gasUsed: undefined };
@@ -172,12 +161,12 @@ export function decodeEffectCall(data: Hex, settlement: Settlement): Effect {
   return isPaid ? { status: 'paid', gasUsed: undefined } : { status: 'unpaid' };
 }
 
-/** What a transaction costs before it runs, none of its bytes being zero (EIP-2028): never less than it does. */
+/** The intrinsic gas of a transaction, with every byte counted as non-zero (EIP-2028): an upper bound. */
 export function intrinsicGasOf(call: Call): bigint {
   return 21_000n + 16n * bytesOf(call);
 }
 
-/** Below this gas limit a transaction is not taken, whatever it runs (EIP-7623). */
+/** A transaction with a lower gas limit is refused, whatever it runs (EIP-7623). */
 export function floorGasOf(call: Call): bigint {
   return 21_000n + 40n * bytesOf(call);
 }

@@ -8,20 +8,18 @@ export interface TransactionCounts {
   /** Account nonces below this are used in {@link TransactionCounts.block}. */
   readonly latest: number;
   /**
-   * Account nonces below this are used there or by transactions in the pools. Two endpoints have to
-   * know of a transaction in a pool where two are asked; never below `latest`.
+   * Account nonces below this are used there, or by transactions in the pools; never below `latest`. If two endpoints
+   * are asked, both have to have a pooled transaction.
    */
   readonly pending: number;
-  /**
-   * Account nonces below this are used for good; `undefined` while the final block is not known.
-   */
+  /** Account nonces below this are used in final blocks; `undefined` while the final block is unknown. */
   readonly finalized: number | undefined;
   readonly block: BlockHeader;
 }
 
 /**
- * Counts the transactions of an account at one block, which two endpoints have to agree about where
- * there are two. All endpoints are asked at once.
+ * Counts the transactions of an account at one block, on which two endpoints have to agree, if there are two. All
+ * endpoints are asked at once.
  *
  * @throws ChainUnavailableError, EndpointsDisagreeError
  */
@@ -55,7 +53,7 @@ export function countAt(
   });
 }
 
-/** Pools differ by nature: what counts is what two of them hold. */
+/** Pools differ, so a transaction counts if two of them have it. */
 export async function countPending(
   { chainId, views }: Pick<QuorumContext, 'chainId' | 'views'>,
   address: Address,

@@ -6,17 +6,17 @@ const never = (): Promise<number> => new Promise(() => undefined);
 
 describe('SideTasks', () => {
   let clock: TestClock;
-  let told: number;
+  let reported: number;
   let tasks: BackgroundTasks<number>;
 
   beforeEach(() => {
     clock = new TestClock();
-    told = 0;
+    reported = 0;
     tasks = new BackgroundTasks({
       most: 3,
       mostOfGroup: 2,
       limitMs: 1000,
-      onResult: () => (told += 1),
+      onResult: () => (reported += 1),
       clock,
     });
   });
@@ -25,7 +25,7 @@ describe('SideTasks', () => {
     expect(tasks.start('a', 'g', () => Promise.resolve(7))).toBe(true);
     expect(tasks.collect()).toEqual([]);
     await turns();
-    expect(told).toBe(1);
+    expect(reported).toBe(1);
     expect(tasks.collect()).toEqual([{ key: 'a', kind: 'done', value: 7 }]);
     expect(tasks.collect()).toEqual([]);
   });
@@ -72,6 +72,6 @@ describe('SideTasks', () => {
     finish(1);
     await turns();
     expect(tasks.collect()).toEqual([]);
-    expect(told).toBe(0);
+    expect(reported).toBe(0);
   });
 });

@@ -1,12 +1,12 @@
 import type { Clock } from './clock.js';
 
 interface BackgroundTasksOptions {
-  /** Tasks under way at once, altogether and of one group. */
+  /** Limits for concurrent tasks: in total, and in one group. */
   readonly most: number;
   readonly mostOfGroup: number;
-  /** A task that takes longer counts as failed. What it returns later is dropped. */
+  /** A slower task counts as failed, and its later result is dropped. */
   readonly limitMs: number;
-  /** Told when a result can be collected. */
+  /** Called when a result can be collected. */
   readonly onResult: () => void;
   readonly clock: Clock;
 }
@@ -18,9 +18,9 @@ type TaskResult<T> =
   | { readonly key: string; readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Work that is done beside a loop: the loop starts it, goes on, and collects what came of it. Each task
- * has a key, under which at most one is under way, and a group, so that slow tasks of one kind leave
- * room for those of others.
+ * Tasks that run beside a loop: the loop starts them, continues, and collects their results. Each task has a key and
+ * a group. At most one task runs per key. The limit per group leaves room for other groups when tasks of one group
+ * are slow.
  */
 export class BackgroundTasks<T> {
   readonly #running = new Map<string, string>();
@@ -29,7 +29,7 @@ export class BackgroundTasks<T> {
 
   constructor(private readonly options: BackgroundTasksOptions) {}
 
-  /** Tasks under way, and results not collected yet. */
+  /** Number of running tasks and uncollected results. */
   get size(): number {
     return this.#running.size + this.#results.length;
   }
@@ -38,7 +38,7 @@ export class BackgroundTasks<T> {
     return this.#running.has(key) || this.#results.some((result) => result.key === key);
   }
 
-  /** @returns `false` when there is one of this key, or no room for another one. */
+  /** @returns `false` if a task with this key is running, or no task may start now. */
   start(key: string, group: string, work: () => Promise<T>): boolean {
     const { most, mostOfGroup } = this.options;
     if (this.has(key) || this.#running.size >= most) return false;
@@ -56,7 +56,7 @@ export class BackgroundTasks<T> {
     return results;
   }
 
-  /** Forgets everything; what is still under way comes to nothing. */
+  /** Drops all results, also those of running tasks. */
   clear(): void {
     this.#generation += 1;
     this.#running.clear();
@@ -73,7 +73,7 @@ export class BackgroundTasks<T> {
 
   async #resultOf(key: string, work: () => Promise<T>): Promise<TaskResult<T>> {
     const { clock, limitMs } = this.options;
-    // The loop that starts a task has its turn first.
+    // The caller continues before the task starts.
     const task = Promise.resolve()
       .then(work)
       .then(

@@ -1,12 +1,12 @@
 /**
- * A piece of work whose answer is shared: by all who ask while it is under way, and by those who ask
- * within a time after it. A failure reaches those who waited for it and is not kept.
+ * Shares one result between concurrent callers, and with callers within a time after it. Failures reach the waiting
+ * callers and are not cached.
  */
 export class CachedPromise<T> {
   #pending: Promise<T> | undefined;
   #cached: { readonly value: T; readonly at: number } | undefined;
 
-  /** @param keptMs - milliseconds an answer serves from the moment it came; 0 for none. */
+  /** @param keptMs - milliseconds for which a result is cached; 0 for none. */
   constructor(
     private readonly work: () => Promise<T>,
     private readonly keptMs: number,
@@ -23,7 +23,7 @@ export class CachedPromise<T> {
 
   async #do(): Promise<T> {
     try {
-      // Work that throws before it is under way fails like any other.
+      // A synchronous exception counts as a failure too.
       const value = await Promise.resolve().then(this.work);
       this.#cached = { value, at: this.now() };
       return value;

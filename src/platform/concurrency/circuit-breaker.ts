@@ -1,15 +1,12 @@
 interface CircuitBreakerOptions {
-  /** So many failures in a row open it. */
+  /** Consecutive failures that open the circuit. */
   readonly failuresMost: number;
-  /**
-   * Milliseconds in which an open circuit lets no call through; then it lets one through as a
-   * trial.
-   */
+  /** Milliseconds for which an open circuit refuses calls; after it, one trial call is allowed. */
   readonly pauseMs: number;
   readonly steady: () => number;
 }
 
-/** Keeps callers from waiting for what has just failed them several times. */
+/** A circuit breaker: callers do not wait for a dependency that has just failed several times. */
 export class CircuitBreaker {
   #failures = 0;
   #closedAgainAt = -Infinity;
@@ -20,7 +17,7 @@ export class CircuitBreaker {
     return this.#failures >= this.options.failuresMost;
   }
 
-  /** Whether to try now. While it is open one caller a pause may. */
+  /** Whether a call is allowed now. An open circuit allows one call per pause. */
   admits(): boolean {
     if (!this.isOpen) return true;
     const now = this.options.steady();

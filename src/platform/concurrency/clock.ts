@@ -1,8 +1,8 @@
-/** Time as the engine reads it, so that a test can decide how late it is. */
+/** The time source of the engine, so that tests can control the time. */
 export interface Clock {
-  /** Milliseconds since the epoch; may jump. */
+  /** Milliseconds since the epoch; may jump when the clock is set. */
   now(): number;
-  /** Milliseconds since some moment; never goes back. */
+  /** Milliseconds since an arbitrary moment; never decreases. */
   steady(): number;
   sleep(ms: number): Promise<void>;
 }
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** A time of seconds since the epoch, as ISO 8601. */
+/** Seconds since the epoch as ISO 8601. */
 export function isoTime(seconds: number): string {
   return new Date(seconds * 1000).toISOString();
 }

@@ -1,16 +1,16 @@
 import { CachedPromise } from './cached-promise.js';
 
-/** The free part of a limit that is measured now and then, without the amounts taken since. */
+/** The free part of a limit that is measured from time to time, minus the amounts reserved since. */
 export class Headroom {
-  /** Taken, and not in use yet. */
+  /** Reserved, and not in use yet. */
   #held = 0;
-  /** In use, perhaps since the newest measure. */
+  /** In use since the last measurement, or shortly before it. */
   #since = 0;
   readonly #left: CachedPromise<number | undefined>;
 
   /**
-   * @param measure - what is left; `undefined` where there is no end to it.
-   * @param keptMs - milliseconds for which a measure serves.
+   * @param measure - returns the free amount; `undefined` without a limit.
+   * @param keptMs - milliseconds for which a measurement is used.
    */
   constructor(measure: () => Promise<number | undefined>, keptMs: number, now?: () => number) {
     this.#left = new CachedPromise(
@@ -25,7 +25,11 @@ export class Headroom {
     );
   }
 
-  /** @returns to be called once, when what was taken is in use or is not wanted; `undefined` where there is no room. */
+  /**
+   * Reserves an amount.
+   *
+   * @returns a function to call once, when the amount is in use or no longer needed; `undefined` without enough room.
+   */
   async take(amount: number): Promise<(() => void) | undefined> {
     const left = await this.#left.get();
     if (left !== undefined && this.#held + this.#since + amount > left) return undefined;
@@ -34,5 +38,12 @@ export class Headroom {
       this.#held -= amount;
       this.#since += amount;
     };
+  }
+
+  /** Counts an amount as in use at once. @returns whether there is enough room for it. */
+  async use(amount: number): Promise<boolean> {
+    const inUse = await this.take(amount);
+    inUse?.();
+    return inUse !== undefined;
   }
 }

@@ -1,15 +1,15 @@
 import { Signal } from './signal.js';
 
-/** Does one round after the other, with a pause between them, until it is stopped. */
+/** Runs rounds one after another, with pauses, until it is stopped. */
 export class Rounds {
   readonly #wake = new Signal();
   #isStopping = false;
   #running: Promise<void> | undefined;
 
-  /** @param round - never fails. Says how many milliseconds to pause after it; none for 0. */
+  /** @param round - must not fail. Returns the milliseconds to pause after it. */
   constructor(private readonly round: () => Promise<number>) {}
 
-  /** A long round looks at it, and ends where it may. */
+  /** A long round checks this, and ends early. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
@@ -18,7 +18,7 @@ export class Rounds {
     this.#running ??= this.#run();
   }
 
-  /** Begins no other round, ends a pause at once, and waits for the round that is under way. */
+  /** Starts no further round, ends a pause, and waits for the running round. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#wake.notify();

@@ -1,4 +1,4 @@
-/** More work is waiting than is worth waiting for. */
+/** The queue is full. */
 export class TooBusyError extends Error {
   constructor() {
     super('too much is waiting already');
@@ -6,26 +6,21 @@ export class TooBusyError extends Error {
   }
 }
 
-/**
- * Which queue is served first. Each queue has room of its own: a full one does not block the other.
- */
+/** The order of service. Each queue has its own limit, so a full one does not block the other. */
 export type Queue = 'first' | 'later';
 
-/**
- * Runs pieces of work, a few at a time, those of the first line before those of the later one, and in the
- * order they came. For work that fills a pool which others need too.
- */
+/** Limits concurrent work. The queue `first` is served before the later one, each in order of arrival. */
 export class Semaphore {
   #running = 0;
   readonly #lines: Readonly<Record<Queue, (() => void)[]>> = { first: [], later: [] };
 
-  /** @param waitingMax - in each line. */
+  /** @param waitingMax - for each queue. */
   constructor(
     private readonly atOnce: number,
     private readonly waitingMax: number,
   ) {}
 
-  /** @throws TooBusyError at once, when as many are waiting as may; else what the work throws. */
+  /** @throws TooBusyError at once if the queue is full; otherwise errors of the work. */
   async run<T>(work: () => Promise<T>, line: Queue = 'first'): Promise<T> {
     if (this.#running >= this.atOnce) await this.#turn(this.#lines[line]);
     else this.#running += 1;

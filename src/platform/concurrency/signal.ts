@@ -1,7 +1,4 @@
-/**
- * Wakes one waiting loop. A call without a waiting loop is kept for the next wait, and none is lost
- * between a wake-up and the moment the loop goes on.
- */
+/** Wakes one waiting loop. A call without a waiting loop is remembered for the next wait, so no call is lost. */
 export class Signal {
   #isPending = false;
   #wake: (() => void) | undefined;
@@ -11,7 +8,7 @@ export class Signal {
     else this.#wake();
   }
 
-  /** Resolves at the next call of `notify`, at once if there was one, or when the time is over. */
+  /** Resolves at the next call of `notify`, at once after a remembered call, or after the time. */
   async wait(ms: number): Promise<void> {
     if (this.#isPending) {
       this.#isPending = false;

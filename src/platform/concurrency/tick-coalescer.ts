@@ -1,13 +1,13 @@
 /**
- * Does something when all that has arrived by now was looked at, and before the event loop waits for more: what came
- * together is done together, and what came alone is not kept waiting.
+ * Runs an action once per turn of the event loop, after all input of the turn was processed. So input that arrives
+ * together is handled together, and a single input is not delayed.
  */
 export class TickCoalescer {
   #isScheduled = false;
 
   constructor(private readonly act: () => void) {}
 
-  /** However often it is called in one turn of the loop, it is done once. */
+  /** Several calls in one turn run the action once. */
   schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;

@@ -4,13 +4,13 @@ export function delay(ms: number): Promise<void> {
   });
 }
 
-/** The outcome of a task with a time-out. */
+/** The result of a task with a time-out. */
 type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
 
 /**
- * Waits for a task, and no longer than so many milliseconds. The task itself goes on.
+ * Waits for a task for at most this time. The task itself continues.
  *
- * @throws what the task throws in its time; a later error is dropped.
+ * @throws errors of the task within the time; later errors are dropped.
  */
 export async function withTimeout<T>(ms: number, task: Promise<T>): Promise<InTime<T>> {
   let timer: NodeJS.Timeout | undefined;
@@ -25,9 +25,9 @@ export async function withTimeout<T>(ms: number, task: Promise<T>): Promise<InTi
 }
 
 /**
- * Waits for all tasks, also when one of them fails: nothing of them goes on after this.
+ * Waits for all tasks, also if one fails, so that none is still running afterwards.
  *
- * @throws what the first of them in order threw.
+ * @throws the error of the first failed task in order.
  */
 export async function settleAll<T>(tasks: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(tasks);

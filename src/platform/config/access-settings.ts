@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { type GivenSettings, integerSetting, listOf } from './settings.js';
 
-/** What an API key may be used for. */
+/** Permissions of an API key. */
 export const SCOPES = ['verify', 'settle', 'history', 'hub', 'admin', 'simulate'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that may be open to everybody beside API keys; lists and operators' routes never are. */
+/** Scopes that may be public beside API keys. Lists and routes of operators never are. */
 const OPENABLE = ['verify', 'settle', 'hub'] as const satisfies readonly Scope[];
 
-/** Kinds of requests that are counted apart. */
+/** Kinds of requests with separate limits. */
 export type RateLimitBucket = 'verify' | 'settle' | 'lookup';
 
-/** Who may ask, and how often. */
+/** API keys and rate limits. */
 export interface AccessConfig {
-  /** Where the API keys are; the service is open when absent. */
+  /** Path of the file with API keys; without it the service is public. */
   readonly apiKeysFile: string | undefined;
-  /** What needs no key although there are keys. */
+  /** Scopes that need no API key, although there are keys. */
   readonly openScopes: ReadonlySet<Scope>;
-  /** Requests a second, and at once, of one API key or address; 0 is unlimited. */
+  /** Requests per second, and burst, of one API key or address; 0 is unlimited. */
   readonly rateLimits: Readonly<Record<RateLimitBucket, number>>;
 }
 
@@ -25,9 +25,9 @@ const RATE_MOST = 100_000;
 
 export const accessSettings = {
   API_KEYS_FILE: z.string().optional(),
-  /** Scopes that need no key: a facilitator open to everybody, with keys for operators and lists. */
-  OPEN_SCOPES: listOf(z.enum(OPENABLE, `must be of ${OPENABLE.join(', ')}`)).default([]),
-  /** Requests a second; 0 turns the limit off. */
+  /** Scopes without an API key: for a public facilitator with keys for operators and lists. */
+  OPEN_SCOPES: listOf(z.enum(OPENABLE, `must be a list of ${OPENABLE.join(', ')}`)).default([]),
+  /** Requests per second; 0 turns the limit off. */
   RATE_LIMIT_VERIFY: integerSetting(0, RATE_MOST).default(0),
   RATE_LIMIT_SETTLE: integerSetting(0, RATE_MOST).default(0),
 };
@@ -39,25 +39,25 @@ export function accessConfig(settings: z.infer<z.ZodObject<typeof accessSettings
     rateLimits: {
       verify: settings.RATE_LIMIT_VERIFY,
       settle: settings.RATE_LIMIT_SETTLE,
-      // Looking up asks the chain where the ledger does not know: as dear as a verify, counted apart.
+      // A look-up may read the chain, so it costs as much as a verify. It has its own limit.
       lookup: settings.RATE_LIMIT_VERIFY,
     },
   };
 }
 
-/** Neither keys nor limits: everybody may ask, as often as they like. */
+/** Whether there are neither API keys nor rate limits. */
 export function isOpen({ apiKeysFile, rateLimits }: AccessConfig): boolean {
   return apiKeysFile === undefined && Object.values(rateLimits).every((limit) => limit === 0);
 }
 
-/** Whether it needs no key. */
+/** Whether a scope needs no API key. */
 export function isOpenFor(scope: Scope, { apiKeysFile, openScopes }: AccessConfig): boolean {
   return apiKeysFile === undefined || openScopes.has(scope);
 }
 
-/** Without keys everything is open already. */
+/** Without keys everything is public already. */
 export function accessProblems(given: GivenSettings): string[] {
   return given['OPEN_SCOPES'] !== undefined && given['API_KEYS_FILE'] === undefined
-    ? ['OPEN_SCOPES: is of no use without API_KEYS_FILE']
+    ? ['OPEN_SCOPES: has no effect without API_KEYS_FILE; set API_KEYS_FILE, or remove OPEN_SCOPES']
     : [];
 }

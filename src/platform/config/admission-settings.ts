@@ -16,15 +16,15 @@ export const ADMISSION_SETTINGS = {
   PAYMENTS_TO_ONESELF: flagSetting.default('false'),
 };
 
-/** Which payments this deployment takes; checked before anything is read from the chain. */
+/** The payments that this deployment accepts, checked before any read from the chain. */
 export interface AdmissionLists {
   readonly assetsAllow: ReadonlySet<string> | undefined;
   readonly assetsDeny: ReadonlySet<string>;
   readonly payeesAllow: ReadonlySet<string> | undefined;
   readonly payeesDeny: ReadonlySet<string>;
-  /** Least amount by asset, atomic units; 1 for those it does not name. */
+  /** Minimum amount by asset, in atomic units; 1 for other assets. */
   readonly minAmounts: ReadonlyMap<string, bigint>;
-  /** Whether a payer may be the payee. */
+  /** Whether payer and payee may be the same account. */
   readonly allowsPaymentsToOneself: boolean;
 }
 

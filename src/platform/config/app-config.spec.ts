@@ -151,14 +151,14 @@ describe('AppConfig', () => {
     const both = { ...base, REDIS_URL: cluster, ROLES: 'api,worker,hub' };
     expect(configOf({ ...both, HUB_REDIS_URL: hub }).redis.hub.reveal()).toBe(hub);
     expect(problemsOf(both)).toContain(
-      'HUB_REDIS_URL: is required where REDIS_URL names a Redis Cluster: the hub needs one primary, or Sentinels that know it',
+      'HUB_REDIS_URL: is required where REDIS_URL names a Redis Cluster: the hub needs one primary, or the Sentinels of one primary',
     );
     expect(problemsOf({ ...both, HUB_REDIS_URL: cluster })).toContain(
-      'HUB_REDIS_URL: must name one primary, or Sentinels that know it, not a Redis Cluster',
+      'HUB_REDIS_URL: must name one primary, or the Sentinels of one primary, not a Redis Cluster',
     );
   });
 
-  it('keeps the operators off the public port, and the wallet out of the hub', () => {
+  it('keeps the operators off the public port', () => {
     expect(configOf({ OPS_PORT: '4023' }).ops).toEqual({
       port: 4023,
       host: '127.0.0.1',
@@ -169,6 +169,9 @@ describe('AppConfig', () => {
     expect(problemsOf({ ...base, OPS_PORT: '4022' })).toEqual([
       'OPS_PORT: must be another port than PORT, which is public',
     ]);
+  });
+
+  it('lets no sign-in to the wallet open the hub, also where the wallet is at its default address', () => {
     const site = { HUB_PUBLIC_URL: 'https://x.example', WALLET_PUBLIC_URL: 'https://x.example' };
     expect(problemsOf({ ...base, ROLES: 'all', ...site })[0]).toMatch(/^HUB_PUBLIC_URL: must not/);
     // Also where the wallet is only by default: the values are compared that hold.
@@ -185,6 +188,9 @@ describe('AppConfig', () => {
     expect(() => configOf({ ...byDefault, PORT: '4100' })).not.toThrow();
     const part = { ...site, HUB_PUBLIC_URL: 'https://x.example/api' };
     expect(() => configOf({ ROLES: 'all', ...part })).not.toThrow();
+  });
+
+  it('asks a private hub for its address', () => {
     expect(problemsOf({ ...base, ROLES: 'all', HUB_MODE: 'private' })[0]).toMatch(/^HUB_ADDRESS/);
   });
 
@@ -250,7 +256,7 @@ describe('AppConfig', () => {
       'SIGNER_KEYS: must be a private key: 0x and 64 hex digits; or aws-kms:<key>@<address>, or gcp-kms:<key version>@<address>',
       'SETTLE_FINALITY: must be one of included, finalized',
       'MIN_AMOUNTS: must be an asset and an amount in atomic units, such as eip155:56/0x…=1000',
-      'RPC_URLS_5: is required, for eip155:5 has no built-in one',
+      'RPC_URLS_5: is required: there is no built-in endpoint for eip155:5',
       'MAX_GAS_PRICE_GWEI_97: must be a decimal number with at most 9 decimals',
       'REDIS_URL: is required',
     ]);
@@ -259,8 +265,17 @@ describe('AppConfig', () => {
   it('refuses a setting of an earlier version by its name', () => {
     const given = { ...base, LEDGER_PARTITIONS_56: '1', CATALOGUE_PROBE: 'false' };
     expect(problemsOf(given)).toEqual([
-      'LEDGER_PARTITIONS_56: was removed; the ledger of a chain is in one slot of a Redis Cluster. Remove the setting',
-      'CATALOGUE_PROBE: was removed; no seller is asked whether it still sells. Remove the setting; an entry ends when nothing was paid for it in CATALOGUE_DAYS',
+      'LEDGER_PARTITIONS_56: was removed; the ledger of a chain is always in one slot of a Redis Cluster. Remove the setting',
+      'CATALOGUE_PROBE: was removed; the service does not ask sellers any more whether they still sell. Remove the setting; an entry ends after CATALOGUE_DAYS without a payment',
+    ]);
+  });
+
+  it('refuses a URL whose user or password cannot be decoded, and does not repeat it', () => {
+    expect(problemsOf({ ...base, RPC_URLS_56: 'https://rpc.example,https://u:p%ss@h' })).toEqual([
+      'RPC_URLS_56: must have its user and password percent-encoded',
+    ]);
+    expect(problemsOf({ ...base, RPC_URLS_56: 'u:p%ss@h' })).toEqual([
+      'RPC_URLS_56: must be an http or https URL',
     ]);
   });
 
@@ -314,7 +329,7 @@ describe('AppConfig', () => {
   it('notices that a private key and one of a service are of one account', () => {
     const kept = `aws-kms:alias/lane@${privateKeyToAddress(KEY)}`;
     expect(problemsOf({ ...base, SIGNER_KEYS: `${KEY},${kept}` })).toContain(
-      'SIGNER_KEYS_56: a key is given twice',
+      'SIGNER_KEYS_56: the same key is given twice',
     );
   });
 
@@ -326,7 +341,7 @@ describe('AppConfig', () => {
       ),
     ).toEqual([[KEY], [OTHER_KEY]]);
     expect(problemsOf({ ...base, SIGNER_KEYS: `${KEY},${KEY}` })).toContain(
-      'SIGNER_KEYS_56: a key is given twice',
+      'SIGNER_KEYS_56: the same key is given twice',
     );
   });
 
@@ -386,10 +401,10 @@ describe('AppConfig', () => {
     expect(receipts?.previous.map((one) => one.reveal())).toEqual([old, old]);
     expect(JSON.stringify(receipts)).not.toMatch(/a[12]a[12]/i);
     expect(() => configOf({ RECEIPT_KEY: base.SIGNER_KEYS })).toThrow(
-      'RECEIPT_KEY: must be a key of its own, not that of a signer',
+      'RECEIPT_KEY: must not be the key of a signer; make another key',
     );
     expect(() => configOf({ RECEIPT_KEY_PREVIOUS: old })).toThrow(
-      'RECEIPT_KEY_PREVIOUS: is of no use without RECEIPT_KEY',
+      'RECEIPT_KEY_PREVIOUS: has no effect without RECEIPT_KEY; set RECEIPT_KEY, or remove RECEIPT_KEY_PREVIOUS',
     );
     expect(() => configOf({ RECEIPT_KEY: 'hunter2' })).toThrow(
       'RECEIPT_KEY: must be a private key',
@@ -408,7 +423,9 @@ describe('AppConfig', () => {
     expect(problems).toEqual([expect.stringContaining('HOT_MINUTES:')]);
     expect(config.history?.databaseUrl.reveal()).toBe(url);
     expect(inspect(config, { depth: 10 })).not.toContain('hunter2');
-    expect(() => configOf({ ROLES: 'history' })).toThrow('DATABASE_URL: the role history needs it');
+    expect(() => configOf({ ROLES: 'history' })).toThrow(
+      'DATABASE_URL: is required by the role history',
+    );
     const wrong = { ...base, DATABASE_URL: 'mysql://x402:hunter2@db.example/x402' };
     expect(() => AppConfig.fromEnv(wrong)).toThrow('DATABASE_URL: must be a postgres://');
     expect(() => AppConfig.fromEnv(wrong)).not.toThrow('hunter2');
@@ -457,7 +474,7 @@ describe('AppConfig', () => {
     const env = { REDIS_URL: base.REDIS_URL, ROLES: 'hub', HUB_STORAGE: 's3' };
     expect(problemsOf({ ...env, HUB_S3_ACCESS_KEY_ID: 'me', HUB_MODE: 'private' })).toEqual([
       'HUB_S3_BUCKET: is required with HUB_STORAGE=s3',
-      'HUB_S3_ACCESS_KEY_ID, HUB_S3_SECRET_ACCESS_KEY: only both together can be used',
+      'HUB_S3_ACCESS_KEY_ID, HUB_S3_SECRET_ACCESS_KEY: set both or neither',
       'HUB_ADDRESS: is required with HUB_AUTH=strict, whose signatures name it',
     ]);
     expect(problemsOf({ ...env, HUB_S3_BUCKET: 'change-me' })).toEqual([
@@ -562,7 +579,7 @@ describe('AppConfig', () => {
     expect(webhooks?.laneLowSettlements).toBe(1000);
     for (const name of Object.keys(needed)) {
       const without = { ...needed, [name]: '', WEBHOOK_KEY: key };
-      expect(() => configOf(without)).toThrow(`${name}: WEBHOOK_KEY needs it`);
+      expect(() => configOf(without)).toThrow(`${name}: is required with WEBHOOK_KEY`);
     }
     expect(() => configOf({ ...needed, WEBHOOK_KEY: 'hunter2' })).toThrow('WEBHOOK_KEY: must be');
     expect(() => configOf({ LANE_LOW_SETTLEMENTS: '-1' })).toThrow('LANE_LOW_SETTLEMENTS: must');

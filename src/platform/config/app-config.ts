@@ -65,8 +65,8 @@ type Role = (typeof ROLES)[number];
 const SETTLING_ROLES: readonly Role[] = ['api', 'worker'];
 
 /**
- * The settings of a process. Environment only, read once at boot; all problems are reported
- * together. `.env.example` and `docs/settings.md` are compared with this by a test.
+ * The settings of a process, read once from the environment. All problems are reported together. A test compares
+ * `.env.example` and `docs/settings.md` with this schema.
  */
 const Settings = z.object({
   PORT: integerSetting(0, 65_535).default(4022),
@@ -76,21 +76,18 @@ const Settings = z.object({
     .transform((text) => (text === 'all' ? ROLES.join(',') : text))
     .pipe(listOf(z.enum(ROLES, { error: `must be all, or a list of ${ROLES.join(', ')}` })))
     .refine((roles) => roles.length > 0, 'must name at least one role')
-    // Features that need a volume or hold keys of others are off by default.
+    // Features that need a volume, or that hold keys of other people, are off by default.
     .default([...SETTLING_ROLES]),
   ...REDIS_SETTINGS,
   NETWORKS: listOf(chainIdSetting)
     .refine((chainIds) => chainIds.length > 0, 'must name at least one network')
     .default([56, 97]),
   SIGNER_KEYS: listOf(signerKeySetting).default([]),
-  /** Milliseconds from the first byte of a settle request until it is answered. */
+  /** Milliseconds from the first byte of a settle request to its answer. */
   SETTLE_WAIT_MS: integerSetting(1000, 120_000).default(20_000),
   SETTLE_FINALITY: z.enum(['included', 'finalized']).default('included'),
   SALE_GRACE_MS: integerSetting(0, 86_400_000).default(60_000),
-  /**
-   * Milliseconds that a final payment may be without a sale before operators and its seller are
-   * notified.
-   */
+  /** Milliseconds after which operators and sellers are notified of a final payment without a sale. */
   UNCLAIMED_AFTER_MS: integerSetting(1000, 86_400_000).default(60_000),
   /** Gas units. */
   MAX_GAS_PER_SETTLE: integerSetting(50_000, 16_000_000).default(300_000),
@@ -99,9 +96,9 @@ const Settings = z.object({
   ...ADMISSION_SETTINGS,
   ...LANE_SETTINGS,
   QUEUE_MAX: integerSetting(1, 1_000_000).default(10_000),
-  /** A chain whose newest block is older than this many milliseconds is not settled on. */
+  /** Settling on a chain stops when its newest block is older than this many milliseconds. */
   HEAD_MAX_AGE_MS: integerSetting(0).default(30_000),
-  /** Signatures are checked beside the event loop; of no use to a process with a single core. */
+  /** Checks signatures in a worker thread; useless on a single core. */
   RECOVERY_THREAD: flagSetting.default('true'),
   RETENTION_DAYS: integerSetting(1, 36_500).default(30),
   TOMBSTONE_DAYS: integerSetting(1, 36_500).default(3650),
@@ -163,7 +160,7 @@ function isTrustSetting(text: string): boolean {
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** Every setting, for `--help`: what is of no other group is in the first. */
+/** Every setting, for `--help`. The first group holds settings without their own group. */
 export const SETTING_GROUPS: readonly (readonly [title: string, settings: Shape])[] = (() => {
   const groups: readonly (readonly [string, Shape])[] = [
     ['Redis', REDIS_SETTINGS],
@@ -191,7 +188,7 @@ export const SETTING_GROUPS: readonly (readonly [title: string, settings: Shape]
   ];
 })();
 
-/** Names of every setting; those of a chain end in `_<chainId>`. */
+/** Names of every setting; those of a chain end with `_<chainId>`. */
 export const SETTING_NAMES: readonly string[] = SETTING_GROUPS.flatMap(([, settings]) =>
   Object.keys(settings),
 );
@@ -203,7 +200,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Settings that are read outside the one schema. */
+/** Settings outside the schema. */
 interface Parts {
   readonly networks: readonly NetworkConfig[];
   readonly wallet: WalletConfig | undefined;
@@ -226,11 +223,9 @@ export class AppConfig {
   readonly saleGraceMs: number;
   readonly unclaimedAfterMs: number;
   readonly maxGasPerSettle: bigint;
-  /** Contracts that may be called to make a payer's wallet. Lower case. */
+  /** Contracts that may deploy wallets of payers. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
-  /**
-   * The code by which transactions are credited to this service (ERC-8021); `undefined`: no credit.
-   */
+  /** The builder code of this service in its transactions (ERC-8021); `undefined` without one. */
   readonly builderCode: string | undefined;
   readonly admission: AdmissionLists;
   readonly lanes: LaneConfig;
@@ -242,19 +237,19 @@ export class AppConfig {
   readonly shutdownGraceMs: number;
   readonly bodyMaxBytes: number;
   readonly trustProxy: string;
-  /** `undefined` when it is off, or not a role of this process. */
+  /** `undefined` without the role `wallet`, or if the wallet is off. */
   readonly wallet: WalletConfig | undefined;
   readonly logLevel: z.infer<typeof Settings>['LOG_LEVEL'];
   readonly access: AccessConfig;
   readonly doctor: DoctorConfig | undefined;
   readonly hub: HubConfig;
-  /** `undefined` when it is off. */
+  /** `undefined` without a database. */
   readonly history: HistoryConfig | undefined;
   /** See `PUBLIC_STATS`. */
   readonly hasPublicStats: boolean;
-  /** `undefined` when it is off. */
+  /** `undefined` if receipts are off. */
   readonly receipts: ReceiptConfig | undefined;
-  /** `undefined` when they are off. */
+  /** `undefined` if traces are off. */
   readonly traces: TracesConfig | undefined;
   /** Names of settings for chains that `NETWORKS` does not name. */
   readonly withoutEffect: readonly string[];
@@ -306,7 +301,7 @@ export class AppConfig {
     return this.roles.has(role);
   }
 
-  /** `undefined` when they are off. */
+  /** `undefined` if webhooks are off. */
   get webhooks(): HistoryConfig['webhooks'] | undefined {
     return this.history?.webhooks;
   }
@@ -315,7 +310,7 @@ export class AppConfig {
     return this.webhooks !== undefined && this.hasRole('history');
   }
 
-  /** Whether this process has a part in settling payments. */
+  /** Whether this process takes part in settling payments. */
   get settles(): boolean {
     return SETTLING_ROLES.some((role) => this.roles.has(role));
   }
@@ -325,19 +320,19 @@ export class AppConfig {
     return this.settles || this.roles.has('history');
   }
 
-  /** Whether this process has anything to do with chains; else it needs no network, endpoint or key. */
+  /** Whether this process uses chains. Otherwise it needs no network, endpoint or key. */
   get usesChains(): boolean {
     return this.settles || this.wallet !== undefined;
   }
 
-  /** @throws ConfigError naming every problem at once. */
+  /** @throws ConfigError with all problems. */
   static fromEnv(env: NodeJS.ProcessEnv): AppConfig {
     const problems: string[] = [];
     const given = readFileSettings(withoutBlanks(env), FILE_SETTINGS, problems);
     problems.push(...removedSettings(given));
     const settings = Settings.safeParse(given);
     if (!settings.success) problems.push(...describeIssues(settings.error));
-    // Read apart, so that a problem elsewhere does not hide the problems of a network.
+    // Read separately, so that other problems do not hide the problems of a network.
     const { NETWORKS, SIGNER_KEYS, ROLES: RolesSetting } = Settings.shape;
     const roles = RolesSetting.safeParse(given['ROLES']).data ?? [];
     const hasWallet = roles.includes('wallet') && (given['WALLET_PROVIDER'] ?? 'off') !== 'off';

@@ -1,19 +1,20 @@
 import type { Address } from 'viem';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 
-/**
- * The built-in knowledge about chains. Everything here is checked against the connected chain
- * before it is relied on.
- */
+/** Built-in facts about chains. Each is checked on the connected chain before it is used. */
 interface BuiltInNetwork {
   readonly chainId: number;
-  /** Public endpoints of the chain's makers, for trying out: rate-limited, and those of 56 have no `eth_getLogs`. */
+  /**
+   * Public endpoints of the chain, only for trials: they limit requests, and those of chain 56 have no `eth_getLogs`.
+   */
   readonly publicRpcUrls: readonly string[];
   readonly tokens: readonly BuiltInToken[];
   /** Symbol of the native coin. */
   readonly coin: string;
   readonly explorerUrl: string;
-  /** The least tip that validators take or nodes suggest, in wei for a unit of gas. Providers may ask for more. */
+  /**
+   * The minimum tip that validators accept or nodes suggest, in wei per unit of gas. RPC providers may require more.
+   */
   readonly leastTipWei: bigint;
 }
 
@@ -22,11 +23,11 @@ export interface BuiltInToken {
   readonly address: Address;
   readonly decimals: number;
   readonly methods: readonly TransferMethod[];
-  /** EIP-712 domain, where the token has EIP-3009. */
+  /** EIP-712 domain, if the token supports EIP-3009. */
   readonly eip712?: { readonly name: string; readonly version: string };
   /**
-   * Whether its code is known to do nothing but move tokens, so that it may share a transaction with
-   * other payments (one burner of gas reverts a whole batch).
+   * Whether its code only moves tokens, so that it may share a transaction with other payments. A token that burns
+   * gas would revert the whole batch.
    */
   readonly isBatchSafe: boolean;
   /** A reported fact that was not verified on chain. */

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { flagSetting, integerSetting, listOf } from './settings.js';
 
-/** The check of sellers: it fetches URLs that strangers name, so it is off by default. */
+/** The seller check fetches URLs that callers choose, so it is off by default. */
 export const DOCTOR_SETTINGS = {
   DOCTOR: flagSetting.default('false'),
-  /** Hosts, or host:port, that may be fetched from though their address is not public. */
+  /** Hosts, or host:port, that may be fetched although they are not public. */
   DOCTOR_ALLOW: listOf(
     z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
   ).default([]),
-  /** Checks a minute of one API key, else of one address. */
+  /** Checks per minute of one API key, or of one address without a key. */
   RATE_LIMIT_DOCTOR: integerSetting(1, 10_000).default(10),
 };
 
@@ -17,7 +17,7 @@ export interface DoctorConfig {
   readonly checksPerMinute: number;
 }
 
-/** @returns `undefined` when it is off. */
+/** @returns `undefined` if the seller check is off. */
 export function doctorConfigOf(
   settings: z.infer<z.ZodObject<typeof DOCTOR_SETTINGS>>,
 ): DoctorConfig | undefined {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { GivenSettings } from './settings.js';
 
-/** An empty value means "not set", as container tools write it. */
+/** An empty value counts as unset, because container tools write unset variables so. */
 export function withoutBlanks(env: NodeJS.ProcessEnv): GivenSettings {
   return Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]?.trim())),
@@ -9,10 +9,10 @@ export function withoutBlanks(env: NodeJS.ProcessEnv): GivenSettings {
 }
 
 /**
- * Reads what is given as a path to a mounted file, `NAME_FILE`.
+ * Reads values from mounted files (`NAME_FILE`).
  *
- * @param names - settings that may be given so.
- * @param problems - takes what is wrong.
+ * @param names - settings that may be files.
+ * @param problems - collects the problems.
  */
 export function readFileSettings(
   env: GivenSettings,

@@ -14,9 +14,9 @@ import {
   webhookProblems,
 } from './webhook-settings.js';
 
-/** The history in PostgreSQL: off without a database. */
+/** The history in PostgreSQL; off without `DATABASE_URL`. */
 export const HISTORY_SETTINGS = {
-  /** For every role that settles too: its scripts then note what has changed. */
+  /** Also for settling roles: with it, their scripts note changes for the archiver. */
   DATABASE_URL: z
     .url({
       protocol: /^postgres(ql)?$/,
@@ -24,15 +24,15 @@ export const HISTORY_SETTINGS = {
     })
     .optional(),
   MIGRATE: z.enum(['auto', 'manual'], { error: 'must be auto or manual' }).default('auto'),
-  /** Months that are kept beside the current one; 0 keeps all. */
+  /** Months stored beside the current one; 0 keeps all. */
   HISTORY_MONTHS: integerSetting(0, 1200).default(0),
-  /** A finished settlement that is archived leaves Redis so long after its last change. */
+  /** Minutes after its last change after which an archived, finished settlement leaves Redis. */
   HOT_MINUTES: integerSetting(1, 1440).default(60),
   ...WEBHOOK_SETTINGS,
   ...CATALOGUE_SETTINGS,
-  /** Whether totals of payments are public; by default where everybody may pay here. */
+  /** Whether totals of payments are public; by default if the service is public. */
   PUBLIC_STATS: flagSetting.optional(),
-  /** When the books of the last day are held against the chain, by UTC. */
+  /** UTC time of the daily reconciliation. */
   RECONCILE_AT: z
     .string()
     .regex(
@@ -44,21 +44,21 @@ export const HISTORY_SETTINGS = {
 
 export interface HistoryConfig {
   readonly databaseUrl: Secret<string>;
-  /** Whether the archiver brings the tables up to date by itself. */
+  /** Whether the archiver applies migrations itself. */
   readonly migrates: boolean;
   /** `undefined` keeps all. */
   readonly months: number | undefined;
   /** See `HOT_MINUTES`, milliseconds. */
   readonly hotMs: number;
-  /** `undefined` when they are off. */
+  /** `undefined` if webhooks are off. */
   readonly webhooks: WebhookConfig | undefined;
-  /** `undefined` when it is off. */
+  /** `undefined` if the catalogue is off. */
   readonly catalogue: CatalogueConfig | undefined;
-  /** Minutes after midnight (UTC) of the daily reconciliation; `undefined` for none. */
+  /** Minutes after midnight (UTC) of the daily reconciliation; `undefined` without one. */
   readonly reconcilesAt: number | undefined;
 }
 
-/** @returns `undefined` when it is off. */
+/** @returns `undefined` without a database. */
 export function historyConfigOf(
   settings: z.infer<z.ZodObject<typeof HISTORY_SETTINGS>>,
 ): HistoryConfig | undefined {
@@ -80,25 +80,25 @@ function minutesOf(time: string): number | undefined {
   return hours === undefined || minutes === undefined ? undefined : hours * 60 + minutes;
 }
 
-/** Whether a process of these roles reads chains for its history. */
+/** Whether the history of a process with these roles reads chains. */
 export function readsChains(given: GivenSettings, roles: readonly string[]): boolean {
   const isOn = (given['RECONCILE_AT'] ?? 'off') !== 'off';
   return isOn && roles.includes('history') && given['DATABASE_URL'] !== undefined;
 }
 
-/** `ROLES=all` means what the settings allow; who names the role means it. */
+/** `ROLES=all` includes only roles whose settings are present; an explicit role requires its settings. */
 export function historyProblems(given: GivenSettings, roles: readonly string[]): string[] {
   const isNamed = roles.includes('history') && given['ROLES'] !== 'all';
   const isMissing = isNamed && given['DATABASE_URL'] === undefined;
   return [
-    ...(isMissing ? ['DATABASE_URL: the role history needs it'] : []),
+    ...(isMissing ? ['DATABASE_URL: is required by the role history'] : []),
     ...webhookProblems(given),
   ];
 }
 
 const Required = z.object({ DATABASE_URL: HISTORY_SETTINGS.DATABASE_URL.unwrap() });
 
-/** For a program that needs the database and nothing else. */
+/** The database URL, for a program that needs only the database. */
 export function databaseUrlOf(
   env: NodeJS.ProcessEnv = process.env,
 ): { readonly url: Secret<string> } | { readonly problems: readonly string[] } {

@@ -1,24 +1,22 @@
 import { z } from 'zod';
 import { Secret } from './secret.js';
-import { flagSetting } from './settings.js';
+import { flagSetting, HTTP_URL } from './settings.js';
 
-/** Settings of what the file hub sells, spread into those of the hub. */
+/** Settings for sales of files in the hub. */
 export const HUB_SALES_SETTINGS = {
   /** Whether owners may put a price on their files. */
   HUB_SALES: flagSetting.default('false'),
-  /** What access is signed with, and idempotency keys are made with. */
+  /** Secret that signs access tokens and derives idempotency keys. */
   HUB_SALES_SECRET: z
     .string()
     .min(32, 'must be at least 32 characters; for example: openssl rand -hex 32')
     .optional(),
-  /** Who verifies and settles; the process itself where it has the role `api`. */
-  HUB_FACILITATOR_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .optional(),
+  /** The facilitator for the sales; by default this process, if it has the role `api`. */
+  HUB_FACILITATOR_URL: HTTP_URL.optional(),
   HUB_FACILITATOR_API_KEY: z.string().min(1).optional(),
 };
 
-/** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
+/** Settings that may be a mounted file: `NAME_FILE`. */
 export const HUB_SALES_FILE_SETTINGS = ['HUB_SALES_SECRET', 'HUB_FACILITATOR_API_KEY'] as const;
 
 type HubSalesSettings = z.infer<z.ZodObject<typeof HUB_SALES_SETTINGS>> & {
@@ -27,14 +25,14 @@ type HubSalesSettings = z.infer<z.ZodObject<typeof HUB_SALES_SETTINGS>> & {
 
 export interface HubSalesConfig {
   readonly secret: Secret<string>;
-  /** Where clients reach the hub, without a slash at its end; offers name it. */
+  /** Public URL of the hub for offers, without a trailing slash. */
   readonly publicUrl: string;
   /** `undefined` for this process itself. */
   readonly facilitator:
     { readonly url: string; readonly apiKey: Secret<string> | undefined } | undefined;
 }
 
-/** Settings that only make sense together, as problems for the report at boot. */
+/** Problems between settings, for the report at the start. */
 export function hubSalesProblems(
   given: Readonly<Record<string, string>>,
   isFacilitator: boolean,
@@ -49,7 +47,7 @@ export function hubSalesProblems(
   return problems;
 }
 
-/** `undefined` when nothing is sold. */
+/** `undefined` if the hub sells nothing. */
 export function hubSalesConfigOf(settings: HubSalesSettings): HubSalesConfig | undefined {
   const { HUB_SALES_SECRET: secret, HUB_PUBLIC_URL: site, HUB_FACILITATOR_URL: url } = settings;
   if (settings.HUB_SALES !== 'true' || secret === undefined || site === undefined) return undefined;

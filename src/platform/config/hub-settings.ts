@@ -8,15 +8,18 @@ import {
   hubSalesProblems,
 } from './hub-sales-settings.js';
 import { Secret } from './secret.js';
-import { addressSetting, integerSetting } from './settings.js';
+import { addressSetting, HTTP_URL, integerSetting } from './settings.js';
 
-/** Settings of the file hub, spread into the one schema of the process. */
+/** Settings of the file hub. */
 export const HUB_SETTINGS = {
   HUB_MODE: z.enum(['public', 'private']).default('public'),
   HUB_AUTH: z.enum(['compatible', 'strict']).default('strict'),
-  /** Where clients reach the hub; sign-in messages have to name it. */
-  HUB_PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-  /** Seconds a compatible signature's time may be off; the original used 600, and 604800 in production. */
+  /** Public URL of the hub; sign-in messages must name it. */
+  HUB_PUBLIC_URL: HTTP_URL.optional(),
+  /**
+   * Seconds by which the time of a compatible signature may differ. The original hub used 600, and 604800 in
+   * production.
+   */
   HUB_AUTH_WINDOW_SECONDS: integerSetting(1, 604_800).default(600),
   HUB_PRIVATE_READS: z.enum(['owner', 'public']).default('owner'),
   HUB_LEGACY_STATUS: z
@@ -26,23 +29,21 @@ export const HUB_SETTINGS = {
   HUB_ADDRESS: addressSetting.optional(),
   HUB_MAX_JSON_BYTES: integerSetting(1024, 67_108_864).default(4_194_304),
   HUB_MAX_MULTIPART_BYTES: integerSetting(1024, 1_073_741_824).default(67_108_864),
-  /** What an owner may store in all; 0 is no limit. */
+  /** Maximum bytes of all files of an owner; 0 is no limit. */
   HUB_QUOTA_BYTES: integerSetting(0).default(1_073_741_824),
-  /** What all owners may store in all: the index keeps up to 4 KiB of Redis for each; 0 is no limit. */
+  /** Maximum files of all owners: the index needs up to 4 KiB of Redis for each. 0 is no limit. */
   HUB_MAX_OBJECTS: integerSetting(0).default(200_000),
-  /** Older payloads of a name that can be read; each takes up to 2 KiB of Redis. */
+  /** Readable earlier versions of a file; each needs up to 2 KiB of Redis. */
   HUB_VERSIONS: integerSetting(0, 100).default(0),
-  /** Seconds after which the bytes of unreferenced payloads are freed; 0 is never. */
+  /** Seconds after which unreferenced payloads are freed; 0 never frees them. */
   HUB_COMPACT_AFTER_SECONDS: integerSetting(0, 315_360_000).default(0),
-  /** What a file system has to keep free, for the others on it; 0 is nothing. */
+  /** Bytes to keep free for other users of the file system; 0 for none. */
   HUB_MIN_FREE_BYTES: integerSetting(0).default(268_435_456),
   HUB_STORAGE: z.enum(['fs', 's3', 'memory']).default('fs'),
   HUB_DATA_DIR: z.string().default('./data/hub'),
   HUB_S3_BUCKET: z.string().optional(),
   HUB_S3_REGION: z.string().default('us-east-1'),
-  HUB_S3_ENDPOINT: z
-    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .optional(),
+  HUB_S3_ENDPOINT: HTTP_URL.optional(),
   HUB_S3_PREFIX: z
     .string()
     .regex(/^[\w./-]{0,200}$/, 'must be letters, digits, and any of . _ - /')
@@ -53,7 +54,7 @@ export const HUB_SETTINGS = {
     .default(false),
   HUB_S3_ACCESS_KEY_ID: z.string().optional(),
   HUB_S3_SECRET_ACCESS_KEY: z.string().optional(),
-  /** Requests a second, of one address and of one signer; 0 is off. */
+  /** Requests per second of one address and of one signer; 0 is off. */
   RATE_LIMIT_HUB: integerSetting(0, 1_000_000).default(20),
   ...HUB_SALES_SETTINGS,
 };
@@ -63,12 +64,12 @@ type HubSettings = z.infer<z.ZodObject<typeof HUB_SETTINGS>>;
 export interface S3Config {
   readonly bucket: string;
   readonly region: string;
-  /** Of an S3-compatible service; AWS itself when absent. */
+  /** Endpoint of an S3-compatible service; AWS if absent. */
   readonly endpoint: string | undefined;
-  /** Before every key, with a slash at its end unless empty. */
+  /** Prefix of every key, with a trailing slash unless empty. */
   readonly prefix: string;
   readonly forcePathStyle: boolean;
-  /** The chain of credentials of the AWS SDK when absent. */
+  /** The credential chain of the AWS SDK if absent. */
   readonly credentials: Secret<S3Credentials> | undefined;
 }
 
@@ -84,41 +85,41 @@ type HubStorageConfig =
 
 export interface HubConfig {
   readonly isPrivate: boolean;
-  /** Whether only the strict form of a signature is taken. */
+  /** Whether only strict signatures are accepted. */
   readonly isStrict: boolean;
   readonly authWindowSeconds: number;
-  /** Where clients reach the hub. Without it no sign-in message is taken. */
+  /** Public URL of the hub. Without it no sign-in messages are accepted. */
   readonly site: URL | undefined;
-  /** In a private hub: whether point reads need no signature. */
+  /** In a private hub: whether single files can be read without a signature. */
   readonly hasPublicReads: boolean;
-  /** Whether application errors have status 599, as the original's had. */
+  /** Whether application errors have status 599, as in the original hub. */
   readonly usesLegacyStatus: boolean;
-  /** In checksum case: first volume numbers and strict signatures depend on it. */
+  /** With its EIP-55 checksum, because first volume numbers and strict signatures depend on the spelling. */
   readonly address: Address;
   readonly maxJsonBytes: number;
   readonly maxMultipartBytes: number;
-  /** Bytes an owner may store in all; unlimited when absent. */
+  /** Maximum bytes of all files of an owner; unlimited if absent. */
   readonly quotaBytes: number | undefined;
-  /** Payloads that may ever be stored, of all owners; unlimited when absent. */
+  /** Maximum payloads of all owners; unlimited if absent. */
   readonly maxObjects: number | undefined;
-  /** Older payloads of a name that are kept to be read; 0 for none. */
+  /** Readable earlier versions of a file; 0 for none. */
   readonly versions: number;
-  /** Seconds after which the bytes of unreferenced payloads are freed; never when absent. */
+  /** Seconds after which unreferenced payloads are freed; never if absent. */
   readonly compactAfterSeconds: number | undefined;
-  /** Bytes that an upload has to leave free on a file system; none when absent. */
+  /** Bytes that an upload must leave free on the file system; 0 if absent. */
   readonly minFreeBytes: number | undefined;
   readonly storage: HubStorageConfig;
-  /** Requests a second of one address, and of one signer; unlimited when absent. */
+  /** Requests per second of one address, and of one signer; unlimited if absent. */
   readonly ratePerSecond: number | undefined;
-  /** `undefined` when nothing is sold. */
+  /** `undefined` if the hub sells nothing. */
   readonly sales: HubSalesConfig | undefined;
 }
 
 /**
- * Settings that only make sense together, as problems for the report at boot.
+ * Problems between settings, for the report at the start.
  *
  * @param isFacilitator - whether the process itself verifies and settles.
- * @param walletUrl - where clients reach the wallet, as far as this process knows.
+ * @param walletUrl - public URL of the wallet, if known.
  */
 export function hubProblems(
   given: Readonly<Record<string, string>>,
@@ -134,7 +135,7 @@ export function hubProblems(
   }
   const [id, secret] = ['HUB_S3_ACCESS_KEY_ID', 'HUB_S3_SECRET_ACCESS_KEY'];
   if ((given[id] === undefined) !== (given[secret] === undefined)) {
-    problems.push(`${id}, ${secret}: only both together can be used`);
+    problems.push(`${id}, ${secret}: set both or neither`);
   }
   const isStrict = given['HUB_AUTH'] !== 'compatible';
   if (given['HUB_MODE'] === 'private' && isStrict && given['HUB_ADDRESS'] === undefined) {
@@ -148,7 +149,10 @@ export function hubProblems(
   return problems;
 }
 
-/** Whether a message for the wallet would be for a part of the hub's site. */
+/**
+ * Whether the site of the wallet would include a part of the site of the hub, so that a sign-in message could be used
+ * for both.
+ */
 function isWalletWithinHub(hub = '', wallet = ''): boolean {
   return isUrl(hub) && isUrl(wallet) && isBelow(new URL(wallet), new URL(hub));
 }

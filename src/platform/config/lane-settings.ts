@@ -4,23 +4,23 @@ import { builtInBatchSafeAssets } from './network-settings.js';
 import { addressSetting, assetSetting, integerSetting, listOf } from './settings.js';
 import { SIGNER_SETTINGS, type SignerConfig, signerConfigOf } from './signer-settings.js';
 
-/** How lanes send, and what may share a transaction. */
+/** How lanes send, and which payments may share a transaction. */
 export const LANE_SETTINGS = {
   ...SIGNER_SETTINGS,
   RETIRING_SIGNERS: listOf(addressSetting).default([]),
-  /** Beyond 32 a batch saves little gas and loses more when it reverts. */
+  /** A batch above 32 saves little gas, and loses more when it reverts. */
   BATCH_MAX_ITEMS: integerSetting(1, 100).default(32),
   BATCH_SAFE_ASSETS: listOf(assetSetting).optional(),
   BATCH_OPT_OUT: listOf(addressSetting).default([]),
-  /** Transactions in flight per signer. BNB nodes keep 200 of one account and drop what is beyond. */
+  /** Transactions in flight per signer. BNB nodes keep 200 per account and drop the rest. */
   LANE_WINDOW_MAX: integerSetting(1, 190).default(100),
   LANE_LEASE_MS: integerSetting(1000, 60_000).default(3000),
 };
 
 export interface LaneConfig {
-  /** How keys that a service keeps are asked. */
+  /** Settings of key services. */
   readonly signers: SignerConfig;
-  /** Signers that serve only what names them. */
+  /** Signers that serve only payments that name them. */
   readonly retiringSigners: ReadonlySet<Address>;
   readonly batchMaxItems: number;
   /** Assets (`eip155:56/0x…`) whose payments may share a transaction. */

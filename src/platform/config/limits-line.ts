@@ -1,7 +1,7 @@
 import { formatEther, formatGwei } from 'viem';
 import type { AppConfig } from './app-config.js';
 
-/** The limits on money and work that hold, in a line for the log: one that was mistyped is seen to be missing. */
+/** The limits in force, as one line for the log, so that an operator sees a missing limit. */
 export function limitsLine({ networks, queueMax, access, admission }: AppConfig): string {
   const ofNetworks = networks.map((one) => {
     const { network, maxGasPriceWei, dailyGasBudgetWei, dailyPayeeGasBudgetWei } = one;

@@ -1,7 +1,7 @@
 import type { ListingRules } from '../../protocol/listing/check-terms.js';
 import type { AppConfig } from './app-config.js';
 
-/** What the catalogue of this deployment lists: tokens that are built in or named by settings, of hosts that anybody reaches. */
+/** Rules of the catalogue: tokens that are built in or in settings, and public hosts. */
 export function listingRulesOf({ history, networks, lanes, admission }: AppConfig): ListingRules {
   const assets = new Set([
     ...networks.flatMap(({ network, knownTokens }) =>

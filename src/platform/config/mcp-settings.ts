@@ -3,27 +3,30 @@ import { z } from 'zod';
 import { isUrl } from '../http/urls.js';
 import { Secret } from './secret.js';
 
-/** Settings of `npm run mcp`, which runs on an agent's machine; those of the service are others. */
+/**
+ * Settings of `npm run mcp`, which runs on the machine of an agent. They are separate from the settings of the
+ * service.
+ */
 const Settings = z.object({
   X402_WALLET_URL: z
     .url({ protocol: /^https?$/, error: 'must be the URL of a wallet service' })
-    .refine(isSafe, 'must be https, but on this machine: a token goes there'),
+    .refine(isSafe, 'must be https unless the host is this machine, because a token is sent there'),
   X402_WALLET_TOKEN: z.string().min(1).optional(),
   X402_WALLET_TOKEN_FILE: z.string().min(1).optional(),
 });
 
 export interface McpSettings {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** Looked up for each request: a file may get a new token meanwhile. */
+  /** Read for each request, because the file may get a new token. */
   readonly token: () => Secret<string> | undefined;
   readonly tokenFile: string | undefined;
 }
 
 /**
- * Reads them from the environment.
+ * Reads the settings from the environment.
  *
- * @returns the settings, or what is wrong with them.
+ * @returns the settings, or a description of the problems.
  */
 export function readMcpSettings(
   env: NodeJS.ProcessEnv = process.env,

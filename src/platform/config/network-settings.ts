@@ -20,30 +20,30 @@ import {
 import { hasTwice, type SignerKey, signerKeySetting } from './signer-settings.js';
 import { TREASURY_SETTINGS, type TreasuryConfig, treasuryOf } from './treasury-settings.js';
 
-/** Settings that exist once per chain: `NAME_<chainId>`. */
+/** Settings per chain: `NAME_<chainId>`. */
 export const ChainSettings = z.object({
   RPC_URLS: listOf(httpUrlSetting).optional(),
   SIGNER_KEYS: listOf(signerKeySetting).optional(),
   EXACT_PERMIT2_PROXY: addressSetting.default(EXACT_PERMIT2_PROXY),
   UPTO_PERMIT2_PROXY: addressSetting.default(UPTO_PERMIT2_PROXY),
-  /** Gwei; here in wei. */
+  /** Gwei in the setting; wei here. */
   MAX_GAS_PRICE_GWEI: decimalSetting(9).default(5_000_000_000n),
-  /** Whole native coins a day (UTC); here in wei. */
+  /** Whole native coins per day (UTC) in the setting; wei here. */
   GAS_BUDGET_DAILY: decimalSetting(18).optional(),
   GAS_BUDGET_PAYEE_DAILY: decimalSetting(18).optional(),
-  /** Whole native coins a day (UTC) for approvals of payers; off while it is unset. */
+  /** Whole native coins per day (UTC) for approvals of payers; off if unset. */
   APPROVAL_SPONSORING: decimalSetting(18).optional(),
   APPROVAL_MAX_GAS: integerSetting(21_000, 1_000_000).default(100_000),
   APPROVAL_MAX_FEE_GWEI: decimalSetting(9).default(1_000_000_000n),
   APPROVAL_MAX_TOP_UP: decimalSetting(18).default(100_000_000_000_000n),
-  /** Of a block explorer; addresses are at `/address/…` and transactions at `/tx/…` of it. */
+  /** URL of a block explorer with `/address/…` and `/tx/…`. */
   EXPLORER_URL: httpUrlSetting.optional(),
   ...TREASURY_SETTINGS,
 });
 
-/** What the operator pays for the approvals of payers on a chain. */
+/** Limits of the costs of sponsored approvals on a chain. */
 export interface ApprovalSponsoring {
-  /** Wei a day, top-ups and their gas. */
+  /** Wei per day, for top-ups and their gas. */
   readonly dailyWei: bigint;
   readonly limits: ApprovalLimits;
 }
@@ -53,31 +53,33 @@ export interface NetworkConfig {
   /** CAIP-2. */
   readonly network: string;
   readonly rpcUrls: readonly Secret<string>[];
-  /** Whether the endpoints are the built-in public ones, which are for trying out. */
+  /** Whether the endpoints are the built-in public ones, which are for trials only. */
   readonly usesPublicEndpoints: boolean;
-  /** One lane each. */
+  /** One lane per key. */
   readonly signerKeys: readonly SignerKey[];
   readonly schemeContracts: SchemeContracts;
   readonly maxGasPriceWei: bigint;
-  /** Wei a day and lane, and wei a day and payee; unlimited when absent. */
+  /** Wei per day and lane, and wei per day and payee; unlimited if absent. */
   readonly dailyGasBudgetWei: bigint | undefined;
   readonly dailyPayeeGasBudgetWei: bigint | undefined;
-  /** `undefined` where approvals are not sponsored. */
+  /** `undefined` if approvals are not sponsored. */
   readonly approvalSponsoring?: ApprovalSponsoring | undefined;
-  /** `undefined` where lanes are not refilled. */
+  /** `undefined` if lanes are not refilled. */
   readonly treasury?: TreasuryConfig | undefined;
   readonly knownTokens: readonly BuiltInToken[];
-  /** Of a block explorer, without a slash at its end. */
+  /** URL of a block explorer, without a trailing slash. */
   readonly explorerUrl?: string | undefined;
-  /** Symbol of the native coin, where it is known. */
+  /** Symbol of the native coin, if known. */
   readonly coin?: string | undefined;
+  /** The minimum tip that validators accept, in wei, if known. RPC providers may require more. */
+  readonly leastTipWei?: bigint | undefined;
 }
 
 /**
  * The settings of one chain.
  *
- * @param sharedKeys - of `SIGNER_KEYS`, for chains without keys of their own.
- * @param problems - takes what is wrong.
+ * @param sharedKeys - from `SIGNER_KEYS`, for chains without their own keys.
+ * @param problems - collects the problems.
  */
 export function readNetwork(
   chainId: number,
@@ -95,10 +97,12 @@ export function readNetwork(
   const builtIn = BUILT_IN_NETWORKS.find((network) => network.chainId === chainId);
   const rpcUrls = settings.RPC_URLS ?? builtIn?.publicRpcUrls ?? [];
   if (rpcUrls.length === 0 && parsed.success) {
-    problems.push(`RPC_URLS${suffix}: is required, for ${caip2Of(chainId)} has no built-in one`);
+    problems.push(
+      `RPC_URLS${suffix}: is required: there is no built-in endpoint for ${caip2Of(chainId)}`,
+    );
   }
   const keys = settings.SIGNER_KEYS ?? sharedKeys;
-  if (hasTwice(keys)) problems.push(`SIGNER_KEYS${suffix}: a key is given twice`);
+  if (hasTwice(keys)) problems.push(`SIGNER_KEYS${suffix}: the same key is given twice`);
   return {
     chainId,
     network: caip2Of(chainId),
@@ -117,10 +121,11 @@ export function readNetwork(
     knownTokens: builtIn?.tokens ?? [],
     explorerUrl: (settings.EXPLORER_URL ?? builtIn?.explorerUrl)?.replace(/\/+$/, ''),
     coin: builtIn?.coin,
+    leastTipWei: builtIn?.leastTipWei,
   };
 }
 
-/** @param problems - takes what is wrong: a worker that can send nothing. */
+/** @param problems - collects the problem of a worker without any key. */
 export function checkWorkerHasKeys(networks: readonly NetworkConfig[], problems: string[]): void {
   if (networks.some((network) => network.signerKeys.length > 0)) return;
   problems.push('SIGNER_KEYS: the role worker needs a key, here or in SIGNER_KEYS_<chainId>');

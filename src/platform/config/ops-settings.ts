@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { type GivenSettings, hostNameSetting, integerSetting, listOf } from './settings.js';
 
-/** Where operators look: a port of its own, which the public one shows nothing of. */
+/** The port for operators, separate from the public one. */
 export const OPS_SETTINGS = {
-  /** Metrics, the operator page and detailed health are served there, and nowhere without it. */
+  /** Port of metrics, the operators' console and detailed health. Without it they are off. */
   OPS_PORT: integerSetting(1, 65_535).optional(),
   OPS_HOST: z.string().default('127.0.0.1'),
-  /** Names under which it is asked, beside `localhost` and addresses. */
+  /** Host names of the port, besides `localhost` and addresses. */
   OPS_NAMES: listOf(hostNameSetting).default([]),
 };
 
 export interface OpsConfig {
   readonly port: number;
   readonly host: string;
-  /** Host names, without port, that requests may name. */
+  /** Allowed host names of requests, without port. */
   readonly names: readonly string[];
 }
 
@@ -24,12 +24,12 @@ export function opsProblems(given: GivenSettings): string[] {
     : [];
 }
 
-/** @returns `undefined` when it is off. */
+/** @returns `undefined` without `OPS_PORT`. */
 export function opsConfigOf(
   settings: z.infer<z.ZodObject<typeof OPS_SETTINGS>>,
 ): OpsConfig | undefined {
   const { OPS_PORT: port, OPS_HOST: host, OPS_NAMES: given } = settings;
-  // What it listens at may be a name, too.
+  // OPS_HOST may be a host name.
   const names = ['localhost', host.toLowerCase(), ...given];
   return port === undefined ? undefined : { port, host, names };
 }

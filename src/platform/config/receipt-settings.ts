@@ -4,10 +4,10 @@ import type { NetworkConfig } from './network-settings.js';
 import { Secret } from './secret.js';
 import { listOf, privateKeySetting } from './settings.js';
 
-/** Signed receipts of settlements: none without a key. */
+/** Signed receipts of settlements; off without a key. */
 export const RECEIPT_SETTINGS = {
   RECEIPT_KEY: privateKeySetting.optional(),
-  /** Keys before it: nothing is signed with them, and what they have signed can still be verified. */
+  /** Earlier keys. They sign nothing, and verify earlier receipts. */
   RECEIPT_KEY_PREVIOUS: listOf(privateKeySetting).default([]),
 };
 
@@ -20,7 +20,7 @@ export interface ReceiptConfig {
 
 type ReceiptSettings = z.infer<z.ZodObject<typeof RECEIPT_SETTINGS>>;
 
-/** @returns `undefined` when receipts are off. */
+/** @returns `undefined` if receipts are off. */
 export function receiptConfigOf({
   RECEIPT_KEY: key,
   RECEIPT_KEY_PREVIOUS: previous,
@@ -29,7 +29,7 @@ export function receiptConfigOf({
   return { key: new Secret(key), previous: previous.map((one) => new Secret(one)) };
 }
 
-/** A key that says what happened must not be one that makes it happen: each is kept in another place. */
+/** A key that attests payments must not also be able to make payments. */
 export function receiptProblems(
   { RECEIPT_KEY: key, RECEIPT_KEY_PREVIOUS: previous }: ReceiptSettings,
   networks: readonly Pick<NetworkConfig, 'signerKeys' | 'treasury'>[],
@@ -43,10 +43,12 @@ export function receiptProblems(
   );
   return [
     ...(key !== undefined && signers.has(key)
-      ? ['RECEIPT_KEY: must be a key of its own, not that of a signer']
+      ? ['RECEIPT_KEY: must not be the key of a signer; make another key']
       : []),
     ...(key === undefined && previous.length > 0
-      ? ['RECEIPT_KEY_PREVIOUS: is of no use without RECEIPT_KEY']
+      ? [
+          'RECEIPT_KEY_PREVIOUS: has no effect without RECEIPT_KEY; set RECEIPT_KEY, or remove RECEIPT_KEY_PREVIOUS',
+        ]
       : []),
   ];
 }

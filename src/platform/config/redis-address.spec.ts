@@ -85,7 +85,7 @@ describe('the address of a Redis', () => {
     ['redis+sentinel://one:65536/main', /1 to 32 hosts/],
     [`redis+sentinel://${Array(33).fill('one').join()}/main`, /1 to 32 hosts/],
     ['redis+sentinel://one/main/first', /number from 0 to 9999/],
-    ['redis+sentinel://one/main?password=x', /nothing in its query/],
+    ['redis+sentinel://one/main?password=x', /may have only/],
     ['redis+sentinel://:%zz@one/main', /percent-encoded/],
   ])('is rejected: %s', (url, expected) => {
     const { address, problems } = readRedisAddress(url);

@@ -1,6 +1,6 @@
-/** Where something listens. */
+/** The address of a server. */
 export interface RedisHost {
-  /** A name or an address; IPv6 without brackets. */
+  /** A host name or an address; IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
 }
@@ -11,25 +11,25 @@ interface Account {
   readonly password: string | undefined;
 }
 
-/** One primary, at an address that does not change. */
+/** One primary at a fixed address. */
 interface PrimaryAddress {
   readonly kind: 'primary';
   readonly url: string;
 }
 
-/** A primary that Sentinels know by a name, and that another takes the place of when it is gone. */
+/** A primary that Sentinels monitor by a name. After a failover another server has the name. */
 export interface SentinelAddress extends Account {
   readonly kind: 'sentinel';
   readonly sentinels: readonly RedisHost[];
-  /** As the Sentinels call it: `sentinel monitor <master> …`. */
+  /** The name in the Sentinels: `sentinel monitor <master> …`. */
   readonly master: string;
   readonly database: number;
-  /** Of the Sentinels themselves. */
+  /** Credentials for the Sentinels themselves. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
 }
 
-/** A Redis Cluster: any of its nodes says who has which keys. */
+/** A Redis Cluster. Each of its nodes knows the owners of all slots. */
 export interface ClusterAddress extends Account {
   readonly kind: 'cluster';
   readonly nodes: readonly RedisHost[];
@@ -54,12 +54,12 @@ const CLUSTER_PARTS = /^rediss?\+cluster:\/\/(?:([^@/?#]*)@)?([^@/?#]*)\/?$/;
 const HOST = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
 
 /**
- * Reads a Redis setting. An error never repeats the text, because it may contain a password.
+ * Reads the URL of a Redis. Errors never repeat the text, because it may contain a password.
  *
  * @param text - `redis://[user:password@]host[:port][/db]`, or
- *   `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinelUser=…&sentinelPassword=…]`,
- *   or `redis+cluster://[user:password@]host[:port],…`; with `rediss` everything named speaks TLS.
- *   User, password and query are percent-encoded.
+ *   `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinelUser=…&sentinelPassword=…]`, or
+ *   `redis+cluster://[user:password@]host[:port],…`. With `rediss`, all connections use TLS. User, password and query
+ *   are percent-encoded.
  */
 export function readRedisAddress(text: string): ReadAddress {
   if (/^rediss?:\/\//.test(text)) {
@@ -148,7 +148,7 @@ function readQuery(
   const query = new URLSearchParams(text);
   const known = ['sentinelUser', 'sentinelPassword'];
   if ([...query.keys()].some((name) => !known.includes(name))) {
-    problems.push(`must have nothing in its query but ${known.join(' and ')}`);
+    problems.push(`may have only ${known.join(' and ')} in its query`);
   }
   return {
     sentinelUsername: query.get('sentinelUser') ?? undefined,

@@ -9,15 +9,15 @@ const redisUrl = z.string().superRefine((text, context) => {
   }
 });
 
-const ONE_PRIMARY = 'one primary, or Sentinels that know it';
+const ONE_PRIMARY = 'one primary, or the Sentinels of one primary';
 
-/** Their scripts touch keys in many slots. */
+/** Scripts of hub and wallet use keys in many slots. */
 const onePrimaryUrl = redisUrl.superRefine((text, context) => {
   if (!isCluster(text)) return;
   context.addIssue({ code: 'custom', message: `must name ${ONE_PRIMARY}, not a Redis Cluster` });
 });
 
-/** Each kind of work may have a Redis of its own: a full one does not stop the others. */
+/** Each kind of work may have its own Redis, so that a full one does not stop the others. */
 export const REDIS_SETTINGS = {
   REDIS_URL: redisUrl.optional(),
   QUEUE_REDIS_URL: redisUrl.optional(),
@@ -28,23 +28,23 @@ export const REDIS_SETTINGS = {
 
 const isCluster = (url: string): boolean => readRedisAddress(url).address?.kind === 'cluster';
 
-/** Which Redis is used for what; two that are equal are one. */
+/** The Redis URL for each use. Equal URLs share a server. */
 export interface RedisUrls {
-  /** Of the ledger. A process that does not settle has none, and reports itself in its own. */
+  /** The ledger. A process that does not settle uses its own Redis here for its reports. */
   readonly ledger: Secret<string>;
-  /** Of the queues of jobs. Nothing is lost with it: jobs are made again from the ledger and the database. */
+  /** The queues of jobs. Lost jobs are recreated from the ledger and the database. */
   readonly queue: Secret<string>;
   readonly hub: Secret<string>;
   readonly wallet: Secret<string>;
-  /** Whether the ledger may be in a Redis that loses or evicts it. */
+  /** Whether the ledger may be in a Redis that can lose or evict it. */
   readonly mayBeUnsafe: boolean;
 }
 
 /**
- * The URLs for the roles of a process: a hub or a wallet without one of its own shares the ledger's.
+ * The URLs for the roles of a process. A hub or a wallet without its own URL shares the Redis of the ledger.
  *
  * @param usesLedger - whether a role needs the ledger.
- * @param problems - takes what is missing.
+ * @param problems - collects missing settings.
  */
 export function redisUrlsOf(
   given: GivenSettings,

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const REDACTED = '[redacted]';
 
-/** A value that must not reach a log or an answer: it prints as `[redacted]` wherever it is printed. */
+/** A value that must not appear in logs or answers: it prints as `[redacted]`. */
 export class Secret<T> {
   readonly #value: T;
 
@@ -10,7 +10,7 @@ export class Secret<T> {
     this.#value = value;
   }
 
-  /** The value itself. Call it where the value is used, and keep the result out of objects. */
+  /** The value itself. Call this only where the value is used, and store the result nowhere. */
   reveal(): T {
     return this.#value;
   }

@@ -6,8 +6,7 @@ import { isCaip2 } from '../../protocol/payment/network.js';
 import { EVM_ADDRESS, HEX_32_BYTES, isEvmAddress } from '../../protocol/payment/wire-values.js';
 
 /**
- * Readers of single settings: text from the environment in, typed value out. A message never repeats
- * what was read, for it may be a secret.
+ * Parsers of single settings, from text to a typed value. Messages never repeat the text, because it may be a secret.
  */
 
 export const addressSetting: z.ZodType<Address, string> = z
@@ -16,8 +15,8 @@ export const addressSetting: z.ZodType<Address, string> = z
   .transform((text) => text.toLowerCase() as Address);
 
 /**
- * Contracts that make wallets. One that passes calls on to wherever its caller likes makes none: by it a
- * payment could have anything called.
+ * Contracts that deploy wallets. A contract that forwards arbitrary calls is refused, because a payment could call
+ * anything through it.
  */
 export const factoriesSetting: z.ZodType<ReadonlySet<Address>, string> = z
   .string()
@@ -26,7 +25,7 @@ export const factoriesSetting: z.ZodType<ReadonlySet<Address>, string> = z
     z.array(
       addressSetting.refine(
         (address) => !NO_FACTORIES.includes(address),
-        'must name factories of wallets: this is a contract of the payments themselves',
+        'must name factories of smart wallets; this address is a contract of the payments',
       ),
     ),
   )
@@ -55,25 +54,42 @@ const ASSET_FORM = /^eip155:[1-9][0-9]{0,15}\/0x[0-9a-fA-F]{40}$/;
 /** `eip155:56/0x…`, in lower case. */
 export const assetSetting: z.ZodType<string, string> = z
   .string()
-  // Its pattern is in the description of the wallet's rules.
+  // The description of the wallet's rules contains this pattern.
   .regex(ASSET_FORM, { error: 'must be an asset, such as eip155:56/0x…', abort: true })
   .refine(isAssetName, 'must be an asset, such as eip155:56/0x…')
   .transform((text) => text.toLowerCase());
 
-export const httpUrlSetting: z.ZodType<string, string> = z.url({
-  protocol: /^https?$/,
-  error: 'must be an http or https URL',
-});
+export const HTTP_URL = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+export const httpUrlSetting: z.ZodType<string, string> = HTTP_URL.refine(
+  isDecodable,
+  'must have its user and password percent-encoded',
+);
+
+/** Also true for invalid URLs, which the schema reports itself. */
+function isDecodable(text: string): boolean {
+  const { username = '', password = '' } = URL.parse(text) ?? {};
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export const privateKeySetting: z.ZodType<Hex, string> = z
   .string()
   .regex(HEX_32_BYTES, 'must be a private key: 0x and 64 hex digits')
   .transform((text) => text.toLowerCase() as Hex);
 
-/** Settings as text, by their names. */
+/** Settings as text, by name. */
 export type GivenSettings = Readonly<Record<string, string>>;
 
-/** What a schema finds wrong, a line each. @param suffix - behind each name. */
+/**
+ * The problems of a schema, one per line.
+ *
+ * @param suffix - appended to each name.
+ */
 export function describeIssues(error: z.ZodError, suffix = ''): string[] {
   return error.issues.map((issue) => {
     const name = String(issue.path[0] ?? '');
@@ -83,7 +99,7 @@ export function describeIssues(error: z.ZodError, suffix = ''): string[] {
 
 function problemOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.input === undefined) return 'is required';
-  // Unless the schema has words of its own.
+  // Unless the schema has its own message.
   if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid')) {
     return `must be one of ${issue.values.join(', ')}`;
   }
@@ -118,7 +134,7 @@ export function integerSetting(
   });
 }
 
-/** A decimal number of a unit, as a count of the smallest part the unit has. */
+/** A decimal number of a unit, converted to its smallest part. */
 export function decimalSetting(decimals: number): z.ZodType<bigint, string> {
   return z.string().transform((text, context) => {
     const match = /^(\d{1,18})(?:\.(\d+))?$/.exec(text);
@@ -157,7 +173,7 @@ export const amountsByAssetSetting: z.ZodType<ReadonlyMap<string, bigint>, strin
 
 export const flagSetting = z.enum(['true', 'false'], { error: 'must be true or false' });
 
-/** A name in `Host` or `Origin`, without its port. */
+/** The host name in `Host` or `Origin`, without the port. */
 export const hostNameSetting: z.ZodType<string, string> = z
   .string()
   .regex(/^([\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])$/, 'must be host names, without scheme or port')
@@ -171,7 +187,7 @@ export const hostsSetting = listOf(
     .transform((name) => name.toLowerCase()),
 ).default([]);
 
-/** Whether a URL has nothing but scheme, host and path. */
+/** Whether a URL has only scheme, host and path. */
 export function isPlainBase(text: string): boolean {
   const { username, password, search, hash } = new URL(text);
   return `${username}${password}${search}${hash}` === '';

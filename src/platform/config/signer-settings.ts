@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { Secret } from './secret.js';
 import { httpUrlSetting, integerSetting } from './settings.js';
 
-/** How keys that a service keeps are asked for signatures. */
+/** Settings of key services. */
 export const SIGNER_SETTINGS = {
-  /** For one signature, with all tries. */
+  /** Time limit of one signature, with all tries. */
   SIGNER_TIMEOUT_MS: integerSetting(200, 10_000).default(2000),
   AWS_KMS_ENDPOINT: httpUrlSetting.optional(),
   GCP_KMS_ENDPOINT: httpUrlSetting.optional(),
@@ -14,7 +14,7 @@ export const SIGNER_SETTINGS = {
 
 export interface SignerConfig {
   readonly timeoutMs: number;
-  /** In place of the service's own. */
+  /** Replaces the endpoint of the service. */
   readonly awsEndpoint: string | undefined;
   readonly gcpEndpoint: string | undefined;
 }
@@ -29,18 +29,18 @@ export function signerConfigOf(
   };
 }
 
-/** The key of a lane, or where it is kept. */
+/** The key of a lane, or its place in a key service. */
 export type SignerKey =
   | { readonly kind: 'local'; readonly key: Secret<Hex> }
   | {
       readonly kind: 'aws-kms' | 'gcp-kms';
-      /** As the service names it. */
+      /** The name of the key in the service. */
       readonly name: string;
-      /** What it has to be the key of. Lower case. */
+      /** The expected address of the key. Lower case. */
       readonly address: Address;
     };
 
-/** `0x…`, `aws-kms:<key>@0x…` or `gcp-kms:<key version>@0x…`; a name has none of these signs. */
+/** `0x…`, `aws-kms:<key>@0x…` or `gcp-kms:<key version>@0x…`. A name contains neither `@` nor blanks. */
 const LOCAL = /^0x[0-9a-fA-F]{64}$/;
 const ADDRESS = '@(0x[0-9a-fA-F]{40})';
 const AWS = new RegExp(`^aws-kms:([A-Za-z0-9:/_-]{1,512})${ADDRESS}$`);
@@ -70,15 +70,15 @@ function kept(
   return { kind, name, address: address.toLowerCase() as Address };
 }
 
-/** The account that it is the key of. Lower case. */
+/** The account of the key. Lower case. */
 export function addressOf(one: SignerKey): Address {
   if (one.kind !== 'local') return one.address;
   return privateKeyToAddress(one.key.reveal()).toLowerCase() as Address;
 }
 
-/** Whether two are the key of one account: its lane would have two writers in one process. */
+/** Whether two keys have the same account: its lane would have two writers in one process. */
 export function hasTwice(keys: readonly SignerKey[]): boolean {
-  // Addresses of private keys are worked out only where something else gives addresses.
+  // Addresses of private keys are computed only if other keys are given by address.
   const areLocal = keys.every(({ kind }) => kind === 'local');
   const names = keys.map((one) => {
     return areLocal && one.kind === 'local' ? one.key.reveal() : addressOf(one);

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { HTTP_URL } from './settings.js';
 
-/** Traces are off without a collector. */
+/** Traces are off without `TRACES_URL`. */
 export const TRACES_SETTINGS = {
-  /** Where spans are sent to by OTLP over HTTP, in JSON: the whole URL, as `http://collector:4318/v1/traces`. */
-  TRACES_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-  /** Of a hundred requests, how many are traced: 0.1 to 100. */
+  /** Endpoint for spans (OTLP over HTTP, JSON). The whole URL, such as `http://collector:4318/v1/traces`. */
+  TRACES_URL: HTTP_URL.optional(),
+  /** Percentage of traced requests: 0.1 to 100. */
   TRACES_PERCENT: z.coerce
     .number({ error: 'must be a number from 0 to 100' })
     .min(0, 'must be a number from 0 to 100')
@@ -23,7 +24,7 @@ export interface TracesConfig {
   readonly service: string;
 }
 
-/** @returns `undefined` when it is off. */
+/** @returns `undefined` if traces are off. */
 export function tracesConfigOf(
   settings: z.infer<z.ZodObject<typeof TRACES_SETTINGS>>,
 ): TracesConfig | undefined {

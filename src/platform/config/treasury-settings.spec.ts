@@ -60,20 +60,20 @@ describe('settings of a treasury', () => {
       'a key alone',
       { TREASURY_KEY_56: KEY },
       [
-        'TREASURY_REFILL_BELOW_56: TREASURY_KEY_56 needs it',
-        'TREASURY_REFILL_TO_56: TREASURY_KEY_56 needs it',
-        'TREASURY_DAILY_CAP_56: TREASURY_KEY_56 needs it',
+        'TREASURY_REFILL_BELOW_56: is required with TREASURY_KEY_56',
+        'TREASURY_REFILL_TO_56: is required with TREASURY_KEY_56',
+        'TREASURY_DAILY_CAP_56: is required with TREASURY_KEY_56',
       ],
     ],
     [
       'the key of a lane',
       { ...treasury, TREASURY_KEY_56: LANE_KEY },
-      ['TREASURY_KEY_56: must be a key of its own, not that of a lane'],
+      ['TREASURY_KEY_56: must not be the key of a lane; make another key'],
     ],
     [
       'the account of a lane, kept elsewhere',
       { ...treasury, TREASURY_KEY_56: `aws-kms:alias/x@${privateKeyToAddress(LANE_KEY)}` },
-      ['TREASURY_KEY_56: must be a key of its own, not that of a lane'],
+      ['TREASURY_KEY_56: must not be the key of a lane; make another key'],
     ],
     [
       'nothing to refill up to',
@@ -88,7 +88,7 @@ describe('settings of a treasury', () => {
     [
       'the key of receipts',
       { ...treasury, RECEIPT_KEY: KEY },
-      ['RECEIPT_KEY: must be a key of its own, not that of a signer'],
+      ['RECEIPT_KEY: must not be the key of a signer; make another key'],
     ],
   ])('refuse %s', (_, env, problems) => {
     expect(problemsOf(env)).toEqual(problems);

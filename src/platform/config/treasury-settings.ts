@@ -3,15 +3,15 @@ import { decimalSetting, integerSetting } from './settings.js';
 import { addressOf, type SignerKey, signerKeySetting } from './signer-settings.js';
 
 /**
- * Of one chain: the account that refills the lanes. Without a key there is no treasury, and the
- * other settings have no effect.
+ * The account that refills the lanes of a chain. Without a key there is no treasury, and the other settings have no
+ * effect.
  */
 export const TREASURY_SETTINGS = {
   TREASURY_KEY: signerKeySetting.optional(),
-  /** Settlements: a lane that pays for fewer is refilled, so that it pays for so many. */
+  /** A lane that pays for fewer settlements than `…BELOW` is refilled, so that it pays for `…TO`. */
   TREASURY_REFILL_BELOW: integerSetting(1, 1_000_000_000).optional(),
   TREASURY_REFILL_TO: integerSetting(2, 1_000_000_000).optional(),
-  /** Whole native coins a day (UTC), gas included; here in wei. */
+  /** Whole native coins per day (UTC) with gas in the setting; wei here. */
   TREASURY_DAILY_CAP: decimalSetting(18).optional(),
 };
 
@@ -25,9 +25,9 @@ export interface TreasuryConfig {
 type TreasurySettings = z.infer<z.ZodObject<typeof TREASURY_SETTINGS>>;
 
 /**
- * @param laneKeys - of the same chain: what refills them is an account of its own.
+ * @param laneKeys - of the same chain; the key of the treasury must differ.
  * @param problems - collects the problems.
- * @returns `undefined` without a treasury, or where it is not usable.
+ * @returns `undefined` without a usable treasury.
  */
 export function treasuryOf(
   settings: TreasurySettings,
@@ -44,11 +44,12 @@ export function treasuryOf(
   if (key === undefined) return undefined;
   const needed = { TREASURY_REFILL_BELOW: refillBelow, TREASURY_REFILL_TO: refillTo };
   for (const [name, value] of Object.entries({ ...needed, TREASURY_DAILY_CAP: dailyCapWei })) {
-    if (value === undefined) problems.push(`${name}${suffix}: TREASURY_KEY${suffix} needs it`);
+    if (value === undefined)
+      problems.push(`${name}${suffix}: is required with TREASURY_KEY${suffix}`);
   }
   const address = addressOf(key);
   if (laneKeys.some((lane) => addressOf(lane) === address)) {
-    problems.push(`TREASURY_KEY${suffix}: must be a key of its own, not that of a lane`);
+    problems.push(`TREASURY_KEY${suffix}: must not be the key of a lane; make another key`);
   }
   if (dailyCapWei === 0n) problems.push(`TREASURY_DAILY_CAP${suffix}: must be more than 0`);
   if (refillBelow === undefined || refillTo === undefined || dailyCapWei === undefined) {

@@ -11,9 +11,9 @@ const problemsOf = (...names: string[]): string[] => unknownSettings(names, KNOW
 
 describe('unknown settings', () => {
   it.each([
-    ['GAS_BUDGET_DAILY', 'is set for each chain; set GAS_BUDGET_DAILY_56'],
-    ['RPC_URLS_FILE', 'is set for each chain; set RPC_URLS_56_FILE'],
-    ['SETTLE_WAIT_MS_56', 'is not set for a chain; set SETTLE_WAIT_MS'],
+    ['GAS_BUDGET_DAILY', 'is a setting for each chain; set GAS_BUDGET_DAILY_56'],
+    ['RPC_URLS_FILE', 'is a setting for each chain; set RPC_URLS_56_FILE'],
+    ['SETTLE_WAIT_MS_56', 'is one setting for all chains; set SETTLE_WAIT_MS'],
     ['SIGNER_KEY', 'is not a setting; did you mean SIGNER_KEYS?'],
     ['ROLE', 'is not a setting; did you mean ROLES?'],
     ['RPC_URL_97', 'is not a setting; did you mean RPC_URLS_97?'],

@@ -1,14 +1,14 @@
-/** The names that there are. */
+/** All known names. */
 export interface KnownNames {
-  /** Given once for the process. */
+  /** Set once for the process. */
   readonly plain: ReadonlySet<string>;
-  /** Given for each chain, as `NAME_<chainId>`. */
+  /** Set per chain, as `NAME_<chainId>`. */
   readonly ofChains: ReadonlySet<string>;
-  /** May be given as `NAME_FILE`. */
+  /** May be set as `NAME_FILE`. */
   readonly asFiles: ReadonlySet<string>;
 }
 
-/** First words that only this service uses: a name that begins so was meant for it. */
+/** First words that only this service uses, so an unknown name with such a word is a mistake. */
 const OWN_WORDS = new Set([
   'APPROVAL',
   'CATALOGUE',
@@ -24,23 +24,23 @@ const OWN_WORDS = new Set([
   'WEBHOOK',
 ]);
 
-/** Kubernetes and container links set these for each service, whatever its name. */
+/** Kubernetes and container links set these variables for each service. */
 const OF_SERVICE_LINKS = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)$/;
 
-/** A name this short is a word of others, too. */
+/** A name this short may also be a word of other programs. */
 const SHORT_NAME = 4;
-/** A name is taken for a misspelt one up to this many letters off; a short one up to one. */
+/** Letters by which a misspelt name may differ; a short name may differ by one. */
 const TYPO_LETTERS = 2;
 const TYPO_LETTERS_SHORT = 1;
 const LONG_NAME = 9;
 
 /**
- * Unknown names in the environment that look like settings. They stop the start, because a limit
- * under a wrong name has no effect.
+ * Unknown names in the environment that look like settings. They stop the start, because a limit under a wrong name
+ * has no effect.
  *
- * @param given - names of the environment that have a value.
+ * @param given - names of the environment with a value.
  * @param chainIds - of `NETWORKS`, for an example.
- * @returns one problem for each, with the right name where there is one.
+ * @returns one problem for each name, with the right name if there is one.
  */
 export function unknownSettings(
   given: readonly string[],
@@ -53,7 +53,10 @@ export function unknownSettings(
   });
 }
 
-/** Names of settings for chains that `NETWORKS` does not name. They may stay while a network is taken out. */
+/**
+ * Names of settings for chains that are not in `NETWORKS`. They are allowed, so that a network can be removed for a
+ * while.
+ */
 export function settingsWithoutEffect(
   given: readonly string[],
   { ofChains }: KnownNames,
@@ -78,9 +81,9 @@ function problemOf(
   }
   if (isKnown) return undefined;
   if (known.ofChains.has(base)) {
-    return `is set for each chain; set ${base}_${chainIds[0] ?? 56}${isFile ? '_FILE' : ''}`;
+    return `is a setting for each chain; set ${base}_${chainIds[0] ?? 56}${isFile ? '_FILE' : ''}`;
   }
-  if (known.plain.has(base)) return `is not set for a chain; set ${base}`;
+  if (known.plain.has(base)) return `is one setting for all chains; set ${base}`;
   if (OF_SERVICE_LINKS.test(name)) return undefined;
   const nearest = nearestOf(base, [...known.plain, ...known.ofChains]);
   const [word = ''] = name.split('_');
@@ -105,12 +108,12 @@ function partsOf(name: string): {
   return { base, chainId: Number(digits), isFile };
 }
 
-/** The name that is a typing mistake away, or the only one that goes on after this one. */
+/** The setting that differs by a typing mistake, or the only one that starts with this name. */
 function nearestOf(name: string, names: readonly string[]): string | undefined {
   const most = name.length < LONG_NAME ? TYPO_LETTERS_SHORT : TYPO_LETTERS;
   let found: { readonly name: string; readonly distance: number } | undefined;
   for (const candidate of names) {
-    // "POST" is no misspelt "PORT", "ROLE" is a misspelt "ROLES".
+    // "POST" is not a mistyped "PORT", but "ROLE" is a mistyped "ROLES".
     const isShort = Math.min(name.length, candidate.length) <= SHORT_NAME;
     if (isShort && name.length === candidate.length) continue;
     const distance = distanceOf(name, candidate, most);
@@ -121,13 +124,13 @@ function nearestOf(name: string, names: readonly string[]): string | undefined {
   return found?.name ?? longerOf(name, names);
 }
 
-/** `SETTLE_WAIT` is meant as `SETTLE_WAIT_MS`: the unit is forgotten. One word alone may be of others. */
+/** `SETTLE_WAIT` means `SETTLE_WAIT_MS`: the unit was forgotten. A single word may belong to other programs. */
 function longerOf(name: string, names: readonly string[]): string | undefined {
   const longer = name.includes('_') ? names.filter((one) => one.startsWith(`${name}_`)) : [];
   return longer.length === 1 ? longer[0] : undefined;
 }
 
-/** Letters to insert, remove, replace or swap with their neighbour; more than `most` need not be exact. */
+/** The number of letters to insert, remove, replace or swap with a neighbour; above `most` it need not be exact. */
 function distanceOf(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1;
   let beforeLast: number[] = [];

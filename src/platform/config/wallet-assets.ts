@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import type { BuiltInToken } from './built-in-networks.js';
 
-/** A token the wallet knows: what it is worth in decimals, and how it is signed for. */
+/** A token that the wallet can pay with: its decimals, and the domain of its signatures. */
 export interface WalletAsset {
   readonly chainId: number;
   /** Lower case. */
@@ -10,17 +10,17 @@ export interface WalletAsset {
   readonly symbol: string;
   readonly decimals: number;
   readonly methods: readonly TransferMethod[];
-  /** EIP-712 domain, where the token has EIP-3009. */
+  /** EIP-712 domain, if the token supports EIP-3009. */
   readonly eip712: { readonly name: string; readonly version: string } | undefined;
 }
 
-/** A network, and the tokens that are built in for it. */
+/** A network and its built-in tokens. */
 export interface NetworkTokens {
   readonly chainId: number;
   readonly knownTokens: readonly BuiltInToken[];
 }
 
-/** Tokens in doubt are left out: a wrong number of decimals would be a wrong limit. */
+/** Tokens with a doubt are left out, because wrong decimals would be a wrong limit. */
 export function builtInAssets({ chainId, knownTokens }: NetworkTokens): WalletAsset[] {
   return knownTokens
     .filter(({ doubt }) => doubt === undefined)

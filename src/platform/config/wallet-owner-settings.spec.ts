@@ -23,13 +23,13 @@ describe('settings of who may own a wallet', () => {
       expect(problemsOf({ WALLET_PASSKEYS: 'true' }, url)).toEqual([]);
     }
     for (const url of ['http://wallet.example', 'https://10.0.0.1', 'https://[::1]:4022']) {
-      expect(problemsOf({ WALLET_PASSKEYS: 'true' }, url)[0]).toMatch(/^WALLET_PASSKEYS: needs/);
+      expect(problemsOf({ WALLET_PASSKEYS: 'true' }, url)[0]).toMatch(/^WALLET_PASSKEYS: requires/);
       expect(problemsOf({}, url)).toEqual([]);
     }
   });
 
   it('have no passkeys beside a list of owners', () => {
     const owners = { WALLET_OWNERS: [], WALLET_PASSKEYS: 'true' };
-    expect(problemsOf(owners)[0]).toMatch(/^WALLET_PASSKEYS: WALLET_OWNERS cannot name an owner/);
+    expect(problemsOf(owners)[0]).toMatch(/^WALLET_PASSKEYS: cannot be used with WALLET_OWNERS/);
   });
 });

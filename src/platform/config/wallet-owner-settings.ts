@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { caip2Of, isCaip2 } from '../../protocol/payment/network.js';
 import { addressSetting, flagSetting, listOf } from './settings.js';
 
-/** Who may own a wallet, and how an owner is known. */
+/** Settings of owners: the allowed addresses, and the ways to sign in. */
 export const WALLET_OWNER_SETTINGS = {
   WALLET_OWNERS: listOf(addressSetting).optional(),
   /** The network on which an owner may be a contract. */
@@ -12,13 +12,13 @@ export const WALLET_OWNER_SETTINGS = {
     .refine(isCaip2, 'must be a network, such as eip155:56')
     .transform((network) => Number(network.slice('eip155:'.length)))
     .optional(),
-  /** Owners may have a passkey in the place of a key. */
+  /** Owners may use a passkey instead of a key. */
   WALLET_PASSKEYS: flagSetting.default('false'),
 };
 
 type OwnerSettings = z.infer<z.ZodObject<typeof WALLET_OWNER_SETTINGS>>;
 
-/** The problems of these settings together. */
+/** Problems between these settings. */
 export function ownerProblems(
   settings: OwnerSettings,
   networks: readonly { readonly chainId: number }[],
@@ -31,15 +31,19 @@ export function ownerProblems(
   }
   if (settings.WALLET_PASSKEYS !== 'true') return problems;
   if (settings.WALLET_OWNERS !== undefined) {
-    problems.push('WALLET_PASSKEYS: WALLET_OWNERS cannot name an owner before there is a passkey');
+    problems.push(
+      'WALLET_PASSKEYS: cannot be used with WALLET_OWNERS: an owner has no address before the owner makes a passkey',
+    );
   }
   if (!isSite(publicUrl)) {
-    problems.push('WALLET_PASSKEYS: needs a WALLET_PUBLIC_URL by https at a host name');
+    problems.push(
+      'WALLET_PASSKEYS: requires a WALLET_PUBLIC_URL with https and a host name, or with http and localhost',
+    );
   }
   return problems;
 }
 
-/** What passkeys can be made for: a domain by TLS, or this machine by its name. */
+/** Whether a URL allows passkeys: https with a host name, or localhost. */
 function isSite(text: string): boolean {
   const { protocol, hostname } = new URL(text);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return false;

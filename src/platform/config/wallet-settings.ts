@@ -10,6 +10,7 @@ import {
   flagSetting,
   hostNameSetting,
   hostsSetting,
+  HTTP_URL,
   integerSetting,
   isPlainBase,
   listOf,
@@ -18,12 +19,10 @@ import { builtInAssets, type NetworkTokens, type WalletAsset } from './wallet-as
 import { readWalletHub, WALLET_HUB_SETTINGS, type WalletHubConfig } from './wallet-hub-settings.js';
 import { ownerProblems, WALLET_OWNER_SETTINGS } from './wallet-owner-settings.js';
 
-/** Settings of the agent wallet. They are read whatever the roles are, and used by the role `wallet`. */
+/** Settings of the agent wallet. They are read with any roles, and used by the role `wallet`. */
 
 const secretText = (name: string) =>
   z.string().min(32, `must be at least 32 characters; for example: openssl rand -hex 32 (${name})`);
-
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** `eip155:56/0x…=SYMBOL:18`, and for EIP-3009 `:name:version` of its EIP-712 domain. */
 const WALLET_ASSET = /^([^/=]+)\/([^/=]+)=(\w{1,12}):(\d|1[0-8])(?::([^:,]{1,64}):([^:,]{1,16}))?$/;
@@ -47,7 +46,7 @@ const walletAssetSetting: z.ZodType<WalletAsset, string> = z.string().transform(
   };
 });
 
-/** Credentials go there: without TLS only to this machine. */
+/** Credentials are sent to this URL, so http is allowed only for this machine. */
 const privyUrlSetting = z
   .url({ protocol: /^https?$/, error: 'must be an https URL' })
   .refine(
@@ -56,7 +55,7 @@ const privyUrlSetting = z
   )
   .transform((text) => text.replace(/\/+$/, ''));
 
-/** Base64 of a PKCS #8 P-256 key; Privy's dashboard puts `wallet-auth:` in front of it. */
+/** A P-256 key (PKCS #8, base64). The dashboard of Privy adds `wallet-auth:` in front of it. */
 const authorizationKeySetting = z
   .string()
   .transform((text) => text.replace(/^wallet-(auth|api):/, ''))
@@ -76,64 +75,65 @@ const PRIVY_METHODS = ['personal_sign', 'eth_signTransaction'] as const;
 
 export const WALLET_SETTINGS = {
   WALLET_PROVIDER: z.enum(['off', 'local', 'privy']).default('off'),
-  /** Where owners and MCP clients reach this service. */
-  WALLET_PUBLIC_URL: httpUrl.optional(),
+  /** Public URL of the wallet for owners and MCP clients. */
+  WALLET_PUBLIC_URL: HTTP_URL.optional(),
   WALLET_TOKEN_SECRET: secretText('WALLET_TOKEN_SECRET').optional(),
-  /** Tokens that it signed stay valid. */
+  /** Tokens signed by this earlier secret stay valid. */
   WALLET_TOKEN_SECRET_PREVIOUS: secretText('WALLET_TOKEN_SECRET_PREVIOUS').optional(),
-  /** Seals the journal, and what wallet processes keep in Redis. */
+  /** Secret that seals the journal, and the data of wallet processes in Redis. */
   WALLET_SEAL_SECRET: secretText('WALLET_SEAL_SECRET').optional(),
   WALLET_SEAL_SECRET_PREVIOUS: secretText('WALLET_SEAL_SECRET_PREVIOUS').optional(),
-  /** Of an agent's token. */
+  /** Lifetime of a token of an agent. */
   WALLET_TOKEN_TTL_SECONDS: integerSetting(60, 604_800).default(28_800),
   WALLET_LEGACY_LOGIN: flagSetting.default('false'),
   ...WALLET_OWNER_SETTINGS,
   WALLET_ADMIN_KEYS: listOf(secretText('WALLET_ADMIN_KEYS')).default([]),
   WALLET_ASSETS: listOf(walletAssetSetting).default([]),
-  /** Whole tokens; here in 10^-18. The limits a new wallet starts with, per asset. */
+  /** Whole tokens in the setting; units of 10^-18 here. The limits of a new wallet per asset. */
   WALLET_MAX_PER_PAYMENT: decimalSetting(18).default(10n ** 18n),
   WALLET_BUDGET: decimalSetting(18).default(10n * 10n ** 18n),
   WALLET_BUDGET_WINDOW_HOURS: integerSetting(1, 720).default(24),
   WALLET_KEYSTORE_DIR: z.string().default('./data/wallet/keys'),
   WALLET_KEYSTORE_SECRET: secretText('WALLET_KEYSTORE_SECRET').optional(),
-  /** Keys under it are encrypted again under the other one. */
+  /** Keys encrypted with this earlier secret are re-encrypted with the present one. */
   WALLET_KEYSTORE_SECRET_PREVIOUS: secretText('WALLET_KEYSTORE_SECRET_PREVIOUS').optional(),
   WALLET_PRIVY_APP_ID: z.string().optional(),
   WALLET_PRIVY_APP_SECRET: z.string().optional(),
   WALLET_PRIVY_AUTHORIZATION_KEY: authorizationKeySetting.optional(),
   WALLET_PRIVY_API_URL: privyUrlSetting.default('https://api.privy.io'),
-  /** One request to Privy, and how long after the first it is still repeated. */
+  /** Time limit of one request to Privy, and the time after the first request in which it is retried. */
   WALLET_PRIVY_TIMEOUT_MS: integerSetting(100, 60_000).default(10_000),
-  /** What Privy's own policy allows a new wallet besides payments. */
+  /** Methods besides payments that the policy at Privy allows for a new wallet. */
   WALLET_PRIVY_METHODS: listOf(
     z.enum(PRIVY_METHODS, { error: `must be a list of ${PRIVY_METHODS.join(', ')}` }),
   ).default([]),
   WALLET_AUDIT_DIR: z.string().default('./data/wallet/audit'),
-  /** Hosts, or host:port, that may be fetched from though their address is not public. */
+  /** Hosts, or host:port, that may be fetched although they are not public. */
   WALLET_FETCH_ALLOW: hostsSetting,
   WALLET_FETCH_MAX_BYTES: integerSetting(1024, 4_194_304).default(262_144),
-  /** One purchase, from its first request to its answer. */
+  /** Time limit of one purchase, from its first request to its answer. */
   WALLET_FETCH_TIMEOUT_MS: integerSetting(1000, 120_000).default(30_000),
-  /** The catalogue that agents search; without it `CATALOGUE_URL` of this deployment. */
-  WALLET_CATALOGUE_URL: httpUrl
-    .refine(isPlainBase, 'must be a URL without user, query and fragment')
-    .optional(),
-  /** How long an owner is asked about one payment above `askAbove`, and a yes holds. */
+  /** The catalogue for agents; by default `CATALOGUE_URL` of this deployment. */
+  WALLET_CATALOGUE_URL: HTTP_URL.refine(
+    isPlainBase,
+    'must be a URL without user, query and fragment',
+  ).optional(),
+  /** Validity of a request to the owner for a payment above `askAbove`, and of the approval. */
   WALLET_ASK_SECONDS: integerSetting(1, 86_400).default(3600),
-  /** Requests a minute: of one address before it has signed in, and of one wallet after. */
+  /** Requests per minute: of one address before sign-in, and of one wallet after it. */
   WALLET_RATE_LIMIT: integerSetting(1, 100_000).default(120),
-  /** MCP clients sign in by themselves: an authorization server for `/mcp`. */
+  /** Lets MCP clients sign in by OAuth, with an authorization server for `/mcp`. */
   WALLET_OAUTH: flagSetting.default('false'),
-  /** The same as `WALLET_FETCH_ALLOW` for documents that strangers name as their client. */
+  /** Like `WALLET_FETCH_ALLOW`, for documents of OAuth clients. */
   WALLET_OAUTH_FETCH_ALLOW: hostsSetting,
-  /** Names under which `/mcp` is reached, beside that of the public URL and this machine's own. */
+  /** Host names of `/mcp`, besides the public URL and this machine. */
   WALLET_MCP_HOSTS: listOf(hostNameSetting).default([]),
-  /** Names of web pages whose scripts may ask `/mcp`, beside that of the public URL. */
+  /** Origins of web pages whose scripts may call `/mcp`, besides the public URL. */
   WALLET_MCP_ORIGINS: listOf(hostNameSetting).default([]),
   ...WALLET_HUB_SETTINGS,
 };
 
-/** Which of them may be given as a path to a mounted file: `NAME_FILE`. */
+/** Settings that may be a mounted file: `NAME_FILE`. */
 export const WALLET_FILE_SETTINGS = [
   'WALLET_TOKEN_SECRET',
   'WALLET_TOKEN_SECRET_PREVIOUS',
@@ -149,7 +149,7 @@ export const WALLET_FILE_SETTINGS = [
 type ProviderConfig =
   { readonly kind: 'local'; readonly dir: string; readonly secret: RotatingSecret } | PrivyConfig;
 
-/** A secret in use, and the one before it while it is being replaced. */
+/** A secret, and its predecessor during a rotation. */
 export interface RotatingSecret {
   readonly current: Secret<string>;
   readonly previous: Secret<string> | undefined;
@@ -159,9 +159,9 @@ export interface PrivyConfig {
   readonly kind: 'privy';
   readonly appId: Secret<string>;
   readonly appSecret: Secret<string>;
-  /** Owns the wallets and signs each request about one. PKCS #8, base64. */
+  /** Owns the wallets and signs each request about them. PKCS #8, base64. */
   readonly authorizationKey: Secret<string>;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly apiUrl: string;
   readonly timeoutMs: number;
   readonly extraMethods: readonly (typeof PRIVY_METHODS)[number][];
@@ -169,21 +169,21 @@ export interface PrivyConfig {
 
 export interface WalletConfig {
   readonly provider: ProviderConfig;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly publicUrl: string;
   readonly tokenSecret: RotatingSecret;
   readonly sealSecret: RotatingSecret;
   readonly tokenTtlSeconds: number;
   readonly hasLegacyLogin: boolean;
-  /** Who may have a wallet; anybody when absent. */
+  /** Owners that may have a wallet; all if absent. */
   readonly owners: ReadonlySet<Address> | undefined;
-  /** The chain whose contracts may be owners; `undefined`: none are. */
+  /** The chain whose contracts may be owners; `undefined` for none. */
   readonly contractOwnersOn: number | undefined;
-  /** Whether a passkey makes an owner. */
+  /** Whether owners may use passkeys. */
   readonly hasPasskeys: boolean;
   readonly adminKeys: readonly Secret<string>[];
   readonly assets: readonly WalletAsset[];
-  /** Of a new wallet, in 10^-18 of each token. */
+  /** For a new wallet, in units of 10^-18 of each token. */
   readonly maxPerPayment: bigint;
   readonly budget: bigint;
   readonly windowHours: number;
@@ -191,31 +191,31 @@ export interface WalletConfig {
   readonly fetchAllow: ReadonlySet<string>;
   readonly fetchMaxBytes: number;
   readonly fetchTimeoutMs: number;
-  /** Without a slash at its end; `undefined`: agents are offered no search. */
+  /** Without a trailing slash; `undefined` if agents have no search. */
   readonly catalogueUrl: string | undefined;
   readonly askSeconds: number;
   readonly requestsPerMinute: number;
-  /** Whether `/mcp` is a protected resource of OAuth, and this service its authorization server. */
+  /** Whether `/mcp` is an OAuth resource, with this service as its authorization server. */
   readonly hasOAuth: boolean;
   readonly oauthFetchAllow: ReadonlySet<string>;
-  /** Host names, without port, that requests to `/mcp` may name in `Host` and `Origin`. */
+  /** Host names, without port, that requests to `/mcp` may use in `Host` and `Origin`. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
-  /** `undefined`: agents are offered no files. */
+  /** `undefined` if agents have no files. */
   readonly hub: WalletHubConfig | undefined;
 }
 
 type WalletSettings = z.infer<z.ZodObject<typeof WALLET_SETTINGS>>;
 
-/** Where a wallet is whose address is not set. */
+/** The URL of the wallet without a setting. */
 export function ownWalletUrl(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
 /**
- * The wallet's part of the configuration; `undefined` when it is off.
+ * The settings of the wallet; `undefined` if it is off.
  *
- * @param problems - takes what is missing for the chosen provider.
+ * @param problems - collects missing settings of the provider.
  */
 export function readWallet(
   settings: WalletSettings & {
@@ -250,7 +250,7 @@ export function readWallet(
   problems.push(...ownerProblems(settings, networks, publicUrl));
   const publicHost = new URL(publicUrl).hostname;
   if (settings.WALLET_OAUTH === 'true' && !isIssuer(publicUrl)) {
-    problems.push('WALLET_OAUTH: needs a WALLET_PUBLIC_URL by https and without a path');
+    problems.push('WALLET_OAUTH: requires a WALLET_PUBLIC_URL with https and without a path');
   }
   const assets = [...settings.WALLET_ASSETS, ...networks.flatMap(builtInAssets)];
   return {
@@ -298,7 +298,7 @@ export function readWallet(
   };
 }
 
-/** What an authorization server may be known by (RFC 8414, section 2), at the root of its host. */
+/** Whether a URL can be an OAuth issuer at the root of its host (RFC 8414, section 2). */
 function isIssuer(text: string): boolean {
   const { protocol, hostname, href, origin } = new URL(text);
   return href === `${origin}/` && (protocol === 'https:' || LOOPBACK.has(hostname));

@@ -2,23 +2,18 @@ import { z } from 'zod';
 import { Secret } from './secret.js';
 import { type GivenSettings, integerSetting, listOf } from './settings.js';
 
-/** Webhooks of sellers and operators: off without a key. */
+/** Webhooks of sellers and operators; off without a key. */
 export const WEBHOOK_SETTINGS = {
-  /** The secrets of all endpoints are made from it. The same for `api` and `history`. */
+  /** The key that derives the secrets of all endpoints. It must be the same for the roles `api` and `history`. */
   WEBHOOK_KEY: z
     .string()
     .min(32, 'must be at least 32 characters; for example: openssl rand -hex 32')
     .optional(),
-  /**
-   * Hosts, or host:port, that may get events though their address is not public, and over http too.
-   */
+  /** Hosts, or host:port, that may get events although they are not public, and by http too. */
   WEBHOOK_ALLOW: listOf(
     z.string().regex(/^[\w.[\]:-]{1,255}$/, 'must be hosts, such as 127.0.0.1:4021'),
   ).default([]),
-  /**
-   * Operators are notified of a lane whose gas balance pays for fewer settlements; 0 turns that
-   * off.
-   */
+  /** Operators are notified of a lane that pays for fewer settlements than this; 0 turns it off. */
   LANE_LOW_SETTLEMENTS: integerSetting(0, 1_000_000_000).default(1000),
 };
 
@@ -29,7 +24,7 @@ export interface WebhookConfig {
   readonly laneLowSettlements: number;
 }
 
-/** @returns `undefined` when it is off. */
+/** @returns `undefined` if webhooks are off. */
 export function webhookConfigOf(
   settings: z.infer<z.ZodObject<typeof WEBHOOK_SETTINGS>>,
 ): WebhookConfig | undefined {
@@ -42,10 +37,10 @@ export function webhookConfigOf(
   };
 }
 
-/** Endpoints belong to API keys, and are kept in the database. */
+/** Endpoints belong to API keys and are stored in the database, so both are required. */
 export function webhookProblems(given: GivenSettings): string[] {
   if (given['WEBHOOK_KEY'] === undefined) return [];
   return ['DATABASE_URL', 'API_KEYS_FILE']
     .filter((name) => given[name] === undefined)
-    .map((name) => `${name}: WEBHOOK_KEY needs it`);
+    .map((name) => `${name}: is required with WEBHOOK_KEY`);
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** The functions used of the native `secp256k1` package (libsecp256k1). They throw on bad input. */
+/** The used functions of the native package `secp256k1` (libsecp256k1). They throw on invalid input. */
 export interface NativeSecp256k1 {
   ecdsaRecover(
     signature: Uint8Array,
@@ -15,8 +15,8 @@ export interface NativeSecp256k1 {
 }
 
 /**
- * `undefined` where the prebuilt module does not load. The package would fall back to JavaScript of its
- * own silently; only its native binding is wanted here.
+ * `undefined` if the native module does not load. The package would silently fall back to its own JavaScript, which
+ * this service does not want.
  */
 export function loadNativeSecp256k1(): NativeSecp256k1 | undefined {
   try {

@@ -11,8 +11,8 @@ interface SignerRecovery {
 }
 
 /**
- * Recovery by libsecp256k1 where its prebuilt module loads (about 40 times faster), else by noble.
- * Both give the same answer for every input; a test compares them.
+ * Recovers signers with libsecp256k1 if its native module loads (about 40 times faster), otherwise with noble. Both
+ * give the same results; a test compares them.
  */
 export function loadSignerRecovery(): SignerRecovery {
   const native = loadNativeSecp256k1();
@@ -52,7 +52,7 @@ type Noble = typeof secp256k1;
 
 let noble: Noble | undefined;
 
-/** Loaded when it is needed, which it rarely is: it takes 5 MiB of the thread that recovers signers. */
+/** Loaded on demand, which is rare, because it takes 5 MiB of the thread that recovers signers. */
 function loadNoble(): Noble {
   if (noble !== undefined) return noble;
   const require = createRequire(import.meta.url);
@@ -67,7 +67,7 @@ function splitSignature(
   if (signature.length !== 132) return undefined;
   const recoveryId = RECOVERY_IDS[signature.slice(130)];
   if (recoveryId === undefined) return undefined;
-  // A view of its own: noble wants a plain Uint8Array.
+  // A new view, because noble requires a plain Uint8Array.
   return { compact: new Uint8Array(Buffer.from(signature.slice(2, 130), 'hex')), recoveryId };
 }
 

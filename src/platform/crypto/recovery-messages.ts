@@ -3,7 +3,7 @@ import type { Address, Hex } from 'viem';
 /** The signature of a digest. */
 export type Signed = readonly [digest: Hex, signature: Hex];
 
-/** To the thread and back; the signers are in the order of what was asked. */
+/** Messages to the thread and back. The signers are in the order of the signatures. */
 export interface RecoveryQuestion {
   readonly id: number;
   readonly items: readonly Signed[];

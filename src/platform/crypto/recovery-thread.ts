@@ -4,7 +4,7 @@ import type { RecoverSigner, RecoverSignerAsync } from '../../protocol/schemes/v
 import { TickCoalescer } from '../concurrency/tick-coalescer.js';
 import type { RecoveryAnswer, RecoveryQuestion, Signed } from './recovery-messages.js';
 
-/** The part of a worker thread that is used. */
+/** The used part of a worker thread. */
 export interface RecoveryPort {
   postMessage(question: RecoveryQuestion): void;
   on(event: 'message', listener: (answer: RecoveryAnswer) => void): void;
@@ -16,15 +16,15 @@ interface Waiting {
   readonly resolve: (signer: Address | undefined) => void;
 }
 
-/** The first of many are on their way to the node while the last are still recovered. */
+/** With small messages the first signers are ready while the last are still recovered. */
 const MESSAGE_MAX = 8;
-/** The thread keeps nothing after a message; without a limit V8 gives it as much memory as the main thread. */
+/** The thread keeps no data after a message. Without a limit V8 would give it as much memory as the main thread. */
 const YOUNG_GENERATION_MB = 4;
 
 /**
- * Recovers signers beside the event loop. All signatures of one turn of the loop go to the thread
- * in one message; a lone one is recovered here, because the message would take longer. When the
- * thread ends, all of them are recovered here.
+ * Recovers signers in a worker thread. All signatures of one turn of the event loop are sent in one message. A single
+ * signature is recovered on the main thread, because the message would take longer. After the end of the thread, all
+ * are recovered on the main thread.
  */
 export class RecoveryThread {
   readonly #asked = new Map<number, readonly Waiting[]>();
@@ -35,7 +35,7 @@ export class RecoveryThread {
   #lastId = 0;
   #isGone = false;
 
-  /** @param onGone - told once, when the thread has ended. */
+  /** @param onGone - called once, when the thread has ended. */
   constructor(
     private readonly port: RecoveryPort,
     private readonly recoverHere: RecoverSigner,

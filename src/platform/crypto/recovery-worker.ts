@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { loadSignerRecovery } from './recover-signer.js';
 import type { RecoveryAnswer, RecoveryQuestion } from './recovery-messages.js';
 
-/** The thread: recovers what it is asked, a batch at a time. */
+/** The worker thread, which recovers signers in batches. */
 const { recoverSigner } = loadSignerRecovery();
 
 parentPort?.on('message', ({ id, items }: RecoveryQuestion) => {

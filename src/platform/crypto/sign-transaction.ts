@@ -3,7 +3,7 @@ import type { Address, Hex } from 'viem';
 import { keccak256Bytes, keccak256Digits } from '../../protocol/evm/keccak.js';
 import { loadNativeSecp256k1 } from './native-secp256k1.js';
 
-/** A call as an EIP-1559 transaction carries it; fees and value in wei, no access list. */
+/** A call in an EIP-1559 transaction without an access list. Fees and value in wei. */
 export interface UnsignedTransaction {
   readonly chainId: number;
   readonly nonce: number;
@@ -12,7 +12,7 @@ export interface UnsignedTransaction {
   readonly gas: bigint;
   readonly to: Address;
   readonly data: Hex;
-  /** No native coin where it is absent. */
+  /** No native coins if absent. */
   readonly value?: bigint;
 }
 
@@ -31,7 +31,7 @@ const EMPTY_LIST = Buffer.of(0xc0);
  * (EIP-2).
  */
 export interface RecoverableSignature {
-  /** 32 bytes, as `s` is. */
+  /** 32 bytes, like `s`. */
   readonly r: Uint8Array;
   readonly s: Uint8Array;
   /** Whether the y coordinate of the point of `r` is odd: 0 or 1. */
@@ -61,14 +61,14 @@ function signDigestWith(native: ReturnType<typeof loadNativeSecp256k1>): SignDig
   };
 }
 
-/** The signed part of a transaction, and how to add a signature. */
+/** The digest of a transaction, and a function that adds the signature. */
 interface PreparedTransaction {
   /** 32 bytes. */
   readonly digest: Uint8Array;
   with(signature: RecoverableSignature): SignedTransaction;
 }
 
-/** @see prepareTransaction, of which this is both steps with a key of this process. */
+/** Both steps of {@link prepareTransaction}, with a key of this process. */
 export function signTransaction(
   transaction: UnsignedTransaction,
   privateKey: Uint8Array,
@@ -78,10 +78,9 @@ export function signTransaction(
 }
 
 /**
- * Encodes an EIP-1559 transaction (EIP-2718, EIP-1559; RLP as in the Yellow Paper, appendix B).
- *
- * The same bytes that viem's signer gives, which a test compares; but viem works on hex text, and a
- * batch of thirty payments took it five milliseconds against a quarter of one here.
+ * Encodes an EIP-1559 transaction (EIP-2718, EIP-1559; RLP by the Yellow Paper, appendix B). A test compares the
+ * bytes with those of viem. viem works on hex text: a batch of thirty payments took it 5 ms, and takes this function
+ * 0.25 ms.
  */
 export function prepareTransaction(transaction: UnsignedTransaction): PreparedTransaction {
   const {
@@ -145,7 +144,7 @@ function rlpList(items: readonly Buffer[]): Buffer {
   return Buffer.concat([rlpHead(0xc0, length), ...items]);
 }
 
-/** Up to 55 bytes the length is in the first byte, beyond it the length of the length is. */
+/** Up to 55 bytes the first byte contains the length; beyond that, the length of the length. */
 function rlpHead(offset: number, length: number): Buffer {
   if (length <= 55) return Buffer.of(offset + length);
   const bytes = integerBytes(BigInt(length));

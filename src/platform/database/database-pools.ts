@@ -3,23 +3,23 @@ import pg from 'pg';
 import { AppConfig } from '../config/app-config.js';
 import type { Secret } from '../config/secret.js';
 
-/** How the connections of a pool are used. */
+/** The configuration of a pool. */
 export interface PoolUse {
   /** `application_name` of its connections. */
   readonly name: string;
-  /** Connections at most. They are opened when they are needed, and closed after ten seconds without use. */
+  /** Maximum connections. They are opened on demand, and closed after ten idle seconds. */
   readonly most: number;
-  /** How long a connection is waited for. */
+  /** Time limit for getting a connection. */
   readonly connectMs: number;
-  /** A statement that takes longer is given up in the database. */
+  /** Time limit of a statement in the database. */
   readonly statementMs: number;
-  /** A statement that takes longer is given up here; a second after the database where it is absent. */
+  /** Time limit of a statement in this process; by default a second after the limit in the database. */
   readonly queryMs?: number;
-  /** Whether the database refuses changes, but for transactions that say they write. */
+  /** Whether the database refuses changes, except in transactions that declare writes. */
   readonly isReadOnly?: boolean;
   /**
-   * For lists that are read page by page. The planner knows how much a payee has on the average, and for one that has
-   * much more it would read and sort all of it for each page.
+   * For lists that are read page by page. The planner assumes an average payee. For a payee with many settlements it
+   * would read and sort all of them for each page.
    */
   readonly readsInOrder?: boolean;
 }
@@ -28,11 +28,11 @@ export interface PoolUse {
 const PATIENT = { connectMs: 3000, statementMs: 10_000 };
 
 /**
- * The pools of a process. Work that a slow statement of other work must not delay has a pool of its own; the rest
- * shares one. `docs/history.md` has the same table.
+ * The pools of a process. Work that slow statements of other work must not delay has its own pool; the rest shares
+ * one. `docs/history.md` has the same table.
  */
 export const POOLS = {
-  /** A settle waits half a second for a look-up. 64 look-ups of a millisecond are under way at most. */
+  /** A settle request waits half a second for a look-up. At most 64 look-ups of about a millisecond run at once. */
   lookUps: {
     name: 'x402-look-ups',
     most: 8,
@@ -41,14 +41,14 @@ export const POOLS = {
     queryMs: 500,
     isReadOnly: true,
   },
-  /** The archiver asks one thing at a time, and so does the copy of the audit. Redis fills up while they wait. */
+  /** The archiver and the copy of the audit log each run one statement at a time. While they wait, Redis fills up. */
   archive: { name: 'x402-history', most: 2, ...PATIENT },
   /**
-   * Webhooks, reconciliation, lost settlements and the catalogue's writer. Each repeats what failed. Webhooks of 32
-   * endpoints are delivered at once by short statements; the others have one to five under way.
+   * Webhooks, reconciliation, lost settlements and the catalogue indexer, all of which retry. Webhooks deliver to 32
+   * endpoints at once by short statements; each of the others runs one to five.
    */
   background: { name: 'x402-background', most: 6, ...PATIENT },
-  /** Sellers wait for a page of a list, which reads an index. */
+  /** Lists for sellers, which are waiting. A page reads an index. */
   lists: {
     name: 'x402-lists',
     most: 4,
@@ -56,7 +56,7 @@ export const POOLS = {
     statementMs: 3000,
     readsInOrder: true,
   },
-  /** Two exports ask for a page at the same time, and delay no list. */
+  /** Two exports may read a page at once, without delaying lists. */
   exports: {
     name: 'x402-exports',
     most: 2,
@@ -64,11 +64,11 @@ export const POOLS = {
     statementMs: 15_000,
     readsInOrder: true,
   },
-  /** A sum has no order: the database reads as it likes. Two keep a core of the database busy each. */
+  /** Sums have no order, so the planner is free. Two sums keep two cores of the database busy. */
   totals: { name: 'x402-totals', most: 2, connectMs: 1000, statementMs: 15_000 },
-  /** Agents wait for a search, which is two statements at once; payees write statements by it. */
+  /** Searches of agents, which are waiting and run two statements at once; and statements of payees. */
   catalogue: { name: 'x402-catalogue', most: 4, connectMs: 1000, statementMs: 3000 },
-  /** Operators delay no seller and no buyer. A page of theirs asks up to four things at once. */
+  /** Operators must not delay sellers and buyers. A page of the console runs up to four queries at once. */
   operators: {
     name: 'x402-operators',
     most: 4,
@@ -76,7 +76,7 @@ export const POOLS = {
     statementMs: 5000,
     isReadOnly: true,
   },
-  /** Sums of operators, one after the other. */
+  /** Sums for operators, one after another. */
   operatorTotals: {
     name: 'x402-operators-sums',
     most: 1,
@@ -89,11 +89,11 @@ export const POOLS = {
 export type PoolName = keyof typeof POOLS;
 
 const READ_ONLY = '-c default_transaction_read_only=on';
-/** Statements take milliseconds: to compile one first takes longer. */
+/** Statements take milliseconds; compiling them first would take longer. */
 const NOT_COMPILED = '-c jit=off';
 const IN_ORDER = '-c enable_bitmapscan=off';
 
-/** Nothing is connected to before it is used: what settles must not depend on the database. */
+/** Connections are opened on demand, because settling must not depend on the database. */
 export function openPool(url: Secret<string>, use: PoolUse): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url.reveal(),
@@ -109,21 +109,21 @@ export function openPool(url: Secret<string>, use: PoolUse): pg.Pool {
       ...(use.readsInOrder === true ? [IN_ORDER] : []),
     ].join(' '),
   });
-  // A lost idle connection is replaced; the next statement fails if it cannot be.
+  // A lost idle connection is replaced; if that fails, the next statement fails.
   pool.on('error', () => undefined);
-  // A connection that is lost in use fails its statement and emits an error too, which would end the process.
+  // A connection that is lost in use also emits an error, which would end the process without a listener.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
-/** The PostgreSQL connections of this process: opened by name, closed together when everything else has ended. */
+/** The PostgreSQL pools of this process, opened by name and closed last at a shutdown. */
 @Injectable()
 export class DatabasePools implements OnApplicationShutdown {
   readonly #pools = new Map<PoolName, pg.Pool>();
 
   constructor(private readonly config: AppConfig) {}
 
-  /** The pool of that name, one in a process; needs `DATABASE_URL`. */
+  /** The pool with this name, one per process. Requires `DATABASE_URL`. */
   of(name: PoolName): pg.Pool {
     const known = this.#pools.get(name);
     if (known !== undefined) return known;

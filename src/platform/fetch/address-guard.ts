@@ -4,8 +4,8 @@ import { embeddedIPv4, groupsOfIPv6, isIPv4Mapped } from '../http/ipv6.js';
 type Range = readonly [net: string, bits: number];
 
 /**
- * The IANA IPv4 Special-Purpose Address Registry whole (RFC 6890; with its entries of 2025), also the few
- * that are globally reachable: no seller is there. Multicast (RFC 5771) besides.
+ * The whole IANA IPv4 Special-Purpose Address Registry (RFC 6890, entries of 2025), with the few globally reachable
+ * entries, because no seller is there; and multicast (RFC 5771).
  */
 const IPV4_SPECIAL: readonly Range[] = [
   ['0.0.0.0', 8],
@@ -29,9 +29,8 @@ const IPV4_SPECIAL: readonly Range[] = [
 ];
 
 /**
- * What clouds answer their own machines at, though the numbers look public. Their other addresses of this
- * kind (169.254.169.254, 169.254.170.2, 192.0.0.192, 100.100.100.200, fd00:ec2::254, fd20:ce::254) are
- * special-purpose by number and need no line here; a test names them.
+ * Metadata addresses of clouds that look public. Other metadata addresses (169.254.169.254, 169.254.170.2,
+ * 192.0.0.192, 100.100.100.200, fd00:ec2::254, fd20:ce::254) are special-purpose already; a test names them.
  */
 const IPV4_OF_CLOUDS: readonly Range[] = [
   // Azure: its agent, DNS and health probes.
@@ -42,8 +41,8 @@ const IPV4_OF_CLOUDS: readonly Range[] = [
 ];
 
 /**
- * Of global unicast (2000::/3) the entries of the IANA IPv6 Special-Purpose Address Registry. What is
- * outside of 2000::/3 is never public. Teredo (2001::/32) and 6to4 (2002::/16) carry an IPv4 address.
+ * The entries of the IANA IPv6 Special-Purpose Address Registry in global unicast (2000::/3). Addresses outside of
+ * 2000::/3 are never public. Teredo (2001::/32) and 6to4 (2002::/16) contain an IPv4 address.
  */
 const IPV6_SPECIAL: readonly Range[] = [
   ['2001::', 23],
@@ -55,7 +54,10 @@ const IPV6_SPECIAL: readonly Range[] = [
 
 const textOf = ([net, bits]: Range): string => `${net}/${bits}`;
 
-/** The same in CIDR notation, as network policies leave it out of the Internet. IPv6: of 2000::/3, outside of which nothing is public. */
+/**
+ * The same networks in CIDR notation, for network policies. IPv6: within 2000::/3, outside of which nothing is
+ * public.
+ */
 export const NOT_PUBLIC = {
   ipv4: [...IPV4_SPECIAL, ...IPV4_OF_CLOUDS].map(textOf),
   ipv6: IPV6_SPECIAL.map(textOf),
@@ -68,13 +70,13 @@ for (const [net, bits] of IPV6_SPECIAL) special.addSubnet(net, bits, 'ipv6');
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an address is reachable by anybody on the Internet: what is not known to be is not. */
+/** Whether an address is reachable on the public Internet; unknown addresses are not. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !special.check(address, 'ipv4');
   if (family !== 6 || address.includes('%')) return false;
   const groups = groupsOfIPv6(address);
-  // Both are ways to the IPv4 address itself, so that is what has to be public.
+  // Both forms reach the embedded IPv4 address, so that address must be public.
   if (isIPv4Mapped(groups) || isTranslated(groups)) {
     return !special.check(embeddedIPv4(groups), 'ipv4');
   }
@@ -82,19 +84,17 @@ export function isPublicAddress(address: string): boolean {
   return globalUnicast.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }
 
-/** NAT64's well-known prefix, 64:ff9b::/96 (RFC 6052): how IPv6-only networks reach IPv4. */
+/** The well-known prefix of NAT64, 64:ff9b::/96 (RFC 6052), by which IPv6-only networks reach IPv4. */
 function isTranslated([first, second, ...rest]: readonly number[]): boolean {
   return first === 0x64 && second === 0xff9b && rest.slice(0, 4).every((group) => group === 0);
 }
 
-/** ISATAP (RFC 5214): an IPv4 address of the site in the interface identifier of any prefix. */
+/** ISATAP (RFC 5214): the interface identifier contains an IPv4 address of the site. */
 function isTunnelled(groups: readonly number[]): boolean {
   return groups[5] === 0x5efe && (groups[4] === 0 || groups[4] === 0x200);
 }
 
-/**
- * Whether an http or https URL leads to a host that an operator has named: `host`, or `host:port` for one port.
- */
+/** Whether an http or https URL has a host that the operator allows: `host`, or `host:port` for one port. */
 export function isAllowedHost(
   { protocol, hostname, host, port }: URL,
   allow: ReadonlySet<string>,
@@ -103,7 +103,7 @@ export function isAllowedHost(
   return [hostname, host, withPort].some((name) => allow.has(name));
 }
 
-/** Whether the host of a URL is an address that is not public. What a name leads to is seen when it is resolved. */
+/** Whether the host of a URL is a literal address that is not public. A name is checked when it is resolved. */
 export function isPrivateLiteral({ hostname }: URL): boolean {
   const literal = hostname.replace(/^\[|\]$/g, '');
   return isIP(literal) !== 0 && !isPublicAddress(literal);

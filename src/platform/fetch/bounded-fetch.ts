@@ -1,7 +1,7 @@
-/** Many times what most answers of a service are. */
+/** Maximum bytes of an answer, far above typical answers. */
 const ANSWER_MAX_BYTES = 1_048_576;
 
-/** An answer that was given up because it has more bytes than were wanted. */
+/** The answer has more bytes than allowed, and was aborted. */
 export class AnswerTooLargeError extends Error {
   constructor() {
     super('the answer is too large');
@@ -10,11 +10,11 @@ export class AnswerTooLargeError extends Error {
 }
 
 /**
- * `fetch` that gives up: of its own it reads a body without end, also what few compressed bytes become.
- * Redirects are not followed, for they would carry credentials along.
+ * `fetch` with limits of time and size. Without them `fetch` reads a body of any size, also one that grows by
+ * decompression. Redirects are not followed, because they would forward credentials.
  *
- * @param timeoutMs - from the start of the request to the last byte of its answer.
- * @param maxBytes - of the answer, once it is decompressed; more is an {@link AnswerTooLargeError}.
+ * @param timeoutMs - from the start of the request to the last byte of the answer.
+ * @param maxBytes - of the decompressed answer; a longer one is an {@link AnswerTooLargeError}.
  */
 export function boundedFetch(timeoutMs: number, maxBytes = ANSWER_MAX_BYTES): typeof fetch {
   return async (url, init) => {
@@ -30,7 +30,7 @@ export function boundedFetch(timeoutMs: number, maxBytes = ANSWER_MAX_BYTES): ty
 async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // The type of a body's chunks is not known to the compiler.
+  // The compiler does not know the type of the chunks.
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > maxBytes) throw new AnswerTooLargeError();

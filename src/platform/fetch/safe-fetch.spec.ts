@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -96,6 +97,18 @@ describe('a redirect', () => {
     expect(asked).toEqual(['/a', '/b']);
     await fetching.close();
     server.close();
+  });
+});
+
+describe('the name of a server', () => {
+  it('takes none of the threads that look-ups of names wait for', async () => {
+    const begun = new Set<string>();
+    const hook = createHook({ init: (_, kind) => void begun.add(kind) }).enable();
+    const signal = AbortSignal.timeout(300);
+    await fetcher.fetch(wanted('http://seller.invalid/'), signal).catch(() => undefined);
+    hook.disable();
+    expect([...begun]).toContain('QUERYWRAP');
+    expect([...begun]).not.toContain('GETADDRINFOREQWRAP');
   });
 });
 

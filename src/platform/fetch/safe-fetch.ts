@@ -1,19 +1,19 @@
-import { lookup as lookUpName } from 'node:dns';
-import { type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { FacilitatorError } from '../../protocol/errors.js';
 import { isUrl } from '../http/urls.js';
-import { isAllowedHost, isPrivateLiteral, isPublicAddress } from './address-guard.js';
+import { isAllowedHost, isPrivateLiteral } from './address-guard.js';
+import { NotPublicError, publicLookup } from './public-lookup.js';
 
 const REDIRECTS_MAX = 3;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type FetchMethod = (typeof METHODS)[number];
 export const FETCH_METHODS: readonly FetchMethod[] = METHODS;
 
-/** Set by the connection, or by the payment; an agent may set none of them. */
+/** Headers that belong to the connection or to a payment. Agents may not set them. */
 const FORBIDDEN_HEADERS =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*|x-payment.*|payment-.*|accept-encoding)$/i;
-/** All that is sent on to another origin. */
+/** The only headers that are sent to another origin after a redirect. */
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'user-agent']);
 
 export interface FetchRequest {
@@ -24,7 +24,7 @@ export interface FetchRequest {
 }
 
 export interface FetchAnswer {
-  /** Where it came from, after redirects. */
+  /** The URL after redirects. */
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -33,11 +33,15 @@ export interface FetchAnswer {
   readonly isCutOff: boolean;
 }
 
-/** An answer whose body comes as it is read, and is of any size. */
+/** An answer whose body is read as a stream, without a size limit. */
 export interface OpenAnswer extends Omit<FetchAnswer, 'body' | 'isCutOff'> {
-  /** To be read once. @throws FetchError where it breaks off. */
+  /**
+   * Can be read once.
+   *
+   * @throws FetchError if the connection breaks.
+   */
   readonly body: AsyncIterable<Buffer>;
-  /** The first bytes of a body that is not worth reading whole, at most the size limit. */
+  /** The first bytes of a body that is not needed whole, up to the size limit. */
   readonly start: () => Promise<Pick<FetchAnswer, 'body' | 'isCutOff'>>;
 }
 
@@ -45,22 +49,22 @@ interface FetchLimits {
   /** The `User-Agent` that servers see. */
   readonly userAgent: string;
   readonly maxBytes: number;
-  /** Of all headers of an answer; 16 KiB when absent. */
+  /** Maximum bytes of all headers of an answer; 16 KiB if absent. */
   readonly maxHeaderBytes?: number;
-  /** `host` or `host:port` that may be fetched from though they are not public. */
+  /** `host` or `host:port` that may be fetched although they are not public. */
   readonly allow: ReadonlySet<string>;
 }
 
 /**
- * How an answer was compressed without a request for it; `undefined` without compression. Its body
- * is not read: it is never decompressed.
+ * The compression of an answer although none was accepted; `undefined` without compression. Such a body is never
+ * decompressed.
  */
 export function compressionOf({ headers }: Pick<FetchAnswer, 'headers'>): string | undefined {
   const encoding = headers['content-encoding'];
   return encoding === 'identity' ? undefined : encoding;
 }
 
-/** `fetch_refused` before anything is sent; `fetch_failed` after. The text is meant for who asked. */
+/** `fetch_refused`: nothing was sent. `fetch_failed`: the request failed. The text may be shown to the caller. */
 export class FetchError extends FacilitatorError {
   constructor(
     readonly code: 'fetch_refused' | 'fetch_failed',
@@ -72,22 +76,26 @@ export class FetchError extends FacilitatorError {
 }
 
 /**
- * Fetches URLs of others: public addresses only, checked on the very address that is connected to,
- * and again for every redirect.
+ * Fetches URLs of other parties. Only public addresses are allowed; the check is on the address of the connection,
+ * and is repeated for every redirect.
  */
 export class SafeFetch {
   readonly #guarded: Agent;
   readonly #allowed: Agent;
 
-  constructor(private readonly limits: FetchLimits) {
+  /** @param lookup - of names that no operator has named. */
+  constructor(
+    private readonly limits: FetchLimits,
+    lookup: LookupFunction = publicLookup(),
+  ) {
     const { maxHeaderBytes } = limits;
     const options = maxHeaderBytes === undefined ? {} : { maxHeaderSize: maxHeaderBytes };
-    this.#guarded = new Agent({ ...options, connect: { lookup: lookUpPublic } });
+    this.#guarded = new Agent({ ...options, connect: { lookup } });
     this.#allowed = new Agent(options);
   }
 
   /**
-   * @param mayFollow - where a redirect may lead beside what is never fetched; one that may not is the answer.
+   * @param mayFollow - decides on each redirect to an allowed URL; a refused redirect becomes the answer.
    * @throws FetchError
    */
   async fetch(
@@ -101,9 +109,9 @@ export class SafeFetch {
       const answer = await this.#once(url, { method, headers, body }, signal);
       const target = redirectOf(answer, url, method);
       if (target === undefined || !mayFollow(new URL(target))) return answer;
-      if (redirects === REDIRECTS_MAX) throw refused('there are too many redirects');
+      if (redirects === REDIRECTS_MAX) throw refused('the URL redirects too often');
       if (new URL(target).origin !== new URL(url).origin) {
-        // Headers for one server are not sent to another one.
+        // Headers for one server are not sent to another.
         headers = harmless(headers);
         body = undefined;
       }
@@ -126,10 +134,10 @@ export class SafeFetch {
   }
 
   /**
-   * Fetches without waiting for the body, which is not limited here. Redirects are not followed.
-   * The caller reads the answer, or ends it by the signal.
+   * Fetches without waiting for the body, which has no size limit here. Redirects are not followed. The caller must
+   * read the answer, or abort it by the signal.
    *
-   * @param headers - of this service, such as a payment; an agent may not set them.
+   * @param headers - of this service, such as a payment; agents may not set them.
    * @throws FetchError
    */
   async open(
@@ -171,7 +179,7 @@ export class SafeFetch {
       return await request(url, {
         dispatcher,
         method,
-        // Compressed answers could be far larger than they look.
+        // A compressed answer could be far larger than its bytes.
         headers: { 'user-agent': this.limits.userAgent, ...headers, 'accept-encoding': 'identity' },
         body: body ?? null,
         signal,
@@ -184,11 +192,11 @@ export class SafeFetch {
   #dispatcherFor(url: URL): Dispatcher {
     const { protocol, username, password } = url;
     if (protocol !== 'http:' && protocol !== 'https:')
-      throw refused('its scheme is neither http nor https');
-    if (username !== '' || password !== '') throw refused('it has credentials in it');
+      throw refused('the scheme is neither http nor https');
+    if (username !== '' || password !== '') throw refused('the URL contains credentials');
     if (isAllowedHost(url, this.limits.allow)) return this.#allowed;
     // A name is judged when it is resolved; an address in the URL never is resolved.
-    if (isPrivateLiteral(url)) throw refused('its address is not public');
+    if (isPrivateLiteral(url)) throw refused(NOT_PUBLIC);
     return this.#guarded;
   }
 
@@ -230,26 +238,8 @@ async function* found(body: Dispatcher.ResponseData['body']): AsyncGenerator<Buf
   }
 }
 
-/** Gives a connection only addresses that are public; the one it gets is the one it uses. */
-const lookUpPublic: LookupFunction = (hostname, options, callback) => {
-  lookUpName(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) {
-      callback(error, '');
-      return;
-    }
-    const isAllPublic = addresses.every(({ address }) => isPublicAddress(address));
-    const [first] = addresses;
-    if (!isAllPublic || first === undefined) {
-      callback(refused('its address is not public'), '');
-      return;
-    }
-    if (options.all === true) callback(null, addresses);
-    else callback(null, first.address, first.family);
-  });
-};
-
 function readRequest(wanted: FetchRequest): FetchRequest {
-  if (!isUrl(wanted.url)) throw refused('it is not a URL');
+  if (!isUrl(wanted.url)) throw refused('the text is not a URL');
   for (const [name, value] of Object.entries(wanted.headers)) {
     if (FORBIDDEN_HEADERS.test(name)) throw refused(`the header ${name} may not be set`);
     if (!/^[\w!#$%&'*+.^`|~-]{1,64}$/.test(name) || !/^[\t\x20-\x7e]{0,4096}$/.test(value)) {
@@ -259,7 +249,10 @@ function readRequest(wanted: FetchRequest): FetchRequest {
   return { ...wanted, url: new URL(wanted.url).href };
 }
 
-/** Where a GET or HEAD is sent on to. Nothing else is: it would have to change its method or its place. */
+/**
+ * The target of a redirect for GET and HEAD. Other methods are not redirected, because their method would have to
+ * change.
+ */
 function redirectOf(
   { status, headers }: FetchAnswer,
   url: string,
@@ -268,7 +261,7 @@ function redirectOf(
   const { location } = headers;
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined;
   if (method !== 'GET' && method !== 'HEAD') return undefined;
-  if (!isUrl(location, url)) throw refused('it redirects to an invalid URL');
+  if (!isUrl(location, url)) throw refused('the URL redirects to an invalid URL');
   return new URL(location, url).href;
 }
 
@@ -278,15 +271,18 @@ function harmless(headers: Readonly<Record<string, string>>): Record<string, str
   );
 }
 
-/** Nothing of the error's text is passed on: it may tell about this machine's network. */
+/** The text of the error is not shown, because it may describe the network of this machine. */
 function failure(error: unknown): FetchError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof FetchError) return cause;
+    if (cause instanceof NotPublicError) return refused(NOT_PUBLIC);
     if (cause.name === 'TimeoutError')
       return new FetchError('fetch_failed', 'The server did not answer in time.');
   }
   return new FetchError('fetch_failed', 'The server is unreachable or closed the connection.');
 }
+
+const NOT_PUBLIC = 'the address of the host is not public';
 
 function refused(why: string): FetchError {
   return new FetchError('fetch_refused', `This service does not fetch this URL: ${why}.`);

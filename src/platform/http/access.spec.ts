@@ -13,6 +13,7 @@ import {
   RequireScope,
   ruleOf,
 } from './access.js';
+import { HttpRefusal } from './answer.js';
 
 @RequireScope('hub')
 class Files {
@@ -79,6 +80,12 @@ describe.each([
     expect(await outcomeOf({})).toEqual({ error: undefined, caller: undefined, headers: [] });
   });
 
+  it('says that no cache may keep what a key with payees is answered', async () => {
+    expect((await outcomeOf({ caller: 'shop', payees: new Set() })).headers).toEqual([
+      ['Cache-Control', 'no-store'],
+    ]);
+  });
+
   it.each([
     [401, 'Unauthorized'],
     [403, 'Forbidden'],
@@ -98,30 +105,24 @@ describe('whose settlements a request may list', () => {
   const other = `0x${'99'.repeat(20)}` as const;
 
   function outcomeOf(decision: Partial<AccessDecision> | undefined, read = payeesOf) {
-    const headers: string[] = [];
-    const response = {
-      setHeader: (name: string) => headers.push(name),
-    } as unknown as ServerResponse;
     const request = {} as unknown as IncomingMessage;
     if (decision !== undefined) {
       const decided = { refusal: undefined, caller: undefined, headers: {}, ...decision };
-      void admit(
-        { decide: () => decided },
-        { scope: undefined, bucket: undefined },
-        request,
-        response,
-      );
+      void admit({ decide: () => decided }, { scope: undefined, bucket: undefined }, request, {
+        setHeader: () => undefined,
+      } as unknown as ServerResponse);
     }
     try {
-      return { payees: [...read(request, response)], headers };
+      return { payees: [...read(request)] };
     } catch (error) {
+      const headers = error instanceof HttpRefusal ? Object.keys(error.headers) : [];
       return { status: (error as HttpException).getStatus(), headers };
     }
   }
 
   it('are the payees of its key', () => {
     const payees = new Set([payee]);
-    expect(outcomeOf({ caller: 'shop', payees })).toEqual({ payees: [payee], headers: [] });
+    expect(outcomeOf({ caller: 'shop', payees })).toEqual({ payees: [payee] });
   });
 
   it('are empty without a key, and where no keys are in use', () => {

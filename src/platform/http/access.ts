@@ -9,52 +9,49 @@ import {
 import { Reflector } from '@nestjs/core';
 import type { Address } from 'viem';
 import type { RateLimitBucket, Scope } from '../config/access-settings.js';
+import { type AnswerHeaders, HttpRefusal, setHeaders } from './answer.js';
 
-/** A route that only keys of this scope may use, where API keys are in use at all. */
+/** Restricts a route to API keys with this scope, if API keys are in use. */
 export const RequireScope = Reflector.createDecorator<Scope>();
 
-/** A route whose requests are counted in this bucket, where the bucket has a limit. */
+/** Counts the requests of a route in this bucket, if the bucket has a limit. */
 export const RateLimited = Reflector.createDecorator<RateLimitBucket>();
 
-/** What a route asks of its callers. */
+/** The access rule of a route. */
 export interface AccessRule {
-  /** Absent where everybody may ask. */
+  /** Absent for public routes. */
   readonly scope: Scope | undefined;
-  /** Absent where nothing is counted. */
+  /** Absent for routes without a rate limit. */
   readonly bucket: RateLimitBucket | undefined;
 }
 
-/** Headers of an answer, by name. */
-export type AnswerHeaders = Readonly<Record<string, string | number>>;
-
-/** Whether a request is let in. */
+/** The decision on a request. */
 export interface AccessDecision {
-  /** Status of the refusal; `undefined` for a request that is let in. */
+  /** Status of the refusal; `undefined` if the request is allowed. */
   readonly refusal: 401 | 403 | 429 | undefined;
-  /** Id of the API key; `undefined` without one, or where none is required. */
+  /** Id of the API key; `undefined` without one, or if none is required. */
   readonly caller: string | undefined;
-  /** Whose settlements the key may list, where it may list any. */
+  /** The payees whose settlements the key may list. */
   readonly payees?: ReadonlySet<Address> | undefined;
-  /** Whether the key has the scope `admin`, whatever the route asks for. */
+  /** Whether the key has the scope `admin`, on any route. */
   readonly isOperator?: boolean | undefined;
-  /** Whether the key has the scope `simulate`, likewise. */
+  /** Whether the key has the scope `simulate`, on any route. */
   readonly maySimulate?: boolean | undefined;
-  /** For the answer, a refusal or not. */
+  /** Whether an unknown API key was sent to a public route. */
+  readonly isKeyUnknown?: boolean | undefined;
+  /** Headers of the answer, also of a refusal. */
   readonly headers: AnswerHeaders;
 }
 
-/** Keys and limits, for every way a request comes in. It is absent where neither is configured. */
+/** API keys and rate limits for all requests. Absent if neither is configured. */
 export interface AccessPolicy {
-  /**
-   * Looks at the head of a request alone: its body has not been read by then. Answers at once where
-   * that needs no I/O.
-   */
+  /** Decides by the head of a request, before its body is read. Synchronous if no I/O is needed. */
   decide(request: IncomingMessage, rule: AccessRule): AccessDecision | Promise<AccessDecision>;
 }
 
 export const AccessPolicy = Symbol('AccessPolicy');
 
-/** Reads the decorators of a route: those of the handler, then those of its class. */
+/** Reads the decorators of a route: of the handler, otherwise of its class. */
 export function ruleOf(
   reflector: Reflector,
   controller: Type,
@@ -68,10 +65,10 @@ export function ruleOf(
 }
 
 /**
- * Lets a request in, or not. What the decision says is noted on the request and on its answer.
+ * Allows or refuses a request, and stores the decision on the request and its answer.
  *
- * @returns `undefined` when the decision was made at once: who waits for nothing reads the body as it comes.
- * @throws HttpException when the request is refused; the error filter of the route gives it its shape.
+ * @returns `undefined` for a synchronous decision, so that the body can be read without a delay.
+ * @throws HttpException for a refusal; the error filter of the route formats it.
  */
 export function admit(
   policy: AccessPolicy,
@@ -89,103 +86,100 @@ export function admit(
   return undefined;
 }
 
-/** What a 401 asks for: RFC 6750 §3, and the header of our own. */
+/** Authentication schemes in a 401: RFC 6750 §3, and `X-API-Key`. */
 export const CHALLENGE: AnswerHeaders = {
   'WWW-Authenticate': 'Bearer realm="x402", ApiKey realm="x402"',
 };
 
-/** The API key is known, and does not have the scope of the route. */
+/** The API key is known, but lacks the scope of the route. */
 export class ScopeMissing extends HttpException {
   constructor(readonly scope: Scope) {
-    // The hub repeats the text, and its clients know the phrase of the status.
+    // The hub repeats this text, and its clients know the phrase of the status.
     super(STATUS_CODES[403] ?? '', 403);
   }
 }
 
 function apply(
-  { refusal, caller, payees, isOperator, maySimulate, headers }: AccessDecision,
+  { refusal, caller, payees, isOperator, maySimulate, isKeyUnknown, headers }: AccessDecision,
   scope: Scope | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  if (refusal !== undefined) refuse(refusal, headers, response, scope);
-  setHeaders(headers, response);
+  setHeaders(response, headers);
+  if (refusal === 403 && scope !== undefined) throw new ScopeMissing(scope);
+  // The hub repeats the text, and its clients know the phrase of the status.
+  if (refusal !== undefined) throw new HttpException(STATUS_CODES[refusal] ?? '', refusal);
   if (caller !== undefined) (request as KnownRequest)[CALLER] = caller;
-  if (payees !== undefined) (request as KnownRequest)[PAYEES] = payees;
+  if (payees !== undefined) {
+    (request as KnownRequest)[PAYEES] = payees;
+    // A cache may know only the URL, and has to give one key's lists to no other.
+    if (request.method !== 'POST') response.setHeader('Cache-Control', 'no-store');
+  }
   if (isOperator === true) (request as KnownRequest)[OPERATOR] = true;
   if (maySimulate === true) (request as KnownRequest)[SIMULATES] = true;
-}
-
-function refuse(
-  status: number,
-  headers: AnswerHeaders,
-  response: ServerResponse,
-  scope?: Scope,
-): never {
-  setHeaders(headers, response);
-  if (status === 403 && scope !== undefined) throw new ScopeMissing(scope);
-  // The hub repeats the text, and its clients know the phrase of the status.
-  throw new HttpException(STATUS_CODES[status] ?? '', status);
-}
-
-function setHeaders(headers: AnswerHeaders, response: ServerResponse): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (isKeyUnknown === true) (request as KnownRequest)[KEY_UNKNOWN] = true;
 }
 
 const CALLER = Symbol('caller');
 const PAYEES = Symbol('payees');
 const OPERATOR = Symbol('operator');
 const SIMULATES = Symbol('simulates');
+const KEY_UNKNOWN = Symbol('key unknown');
 
 interface KnownRequest extends IncomingMessage {
   [CALLER]?: string;
   [PAYEES]?: ReadonlySet<Address>;
   [OPERATOR]?: boolean;
   [SIMULATES]?: boolean;
+  [KEY_UNKNOWN]?: boolean;
 }
 
-/** Id of the API key of a request; `undefined` without one, or where none is required. */
+/** Id of the API key of a request; `undefined` without one, or if none is required. */
 export function callerOf(request: IncomingMessage): string | undefined {
   return (request as KnownRequest)[CALLER];
 }
 
-/** Whether the API key a request came with may have settles played; never without a key. */
+/** Whether the API key of a request may simulate settlements; never without a key. */
 export function maySimulate(request: IncomingMessage): boolean {
   return (request as KnownRequest)[SIMULATES] === true;
 }
 
+/** Whether a request has an unknown API key; never without keys in use. */
+export function hasUnknownKey(request: IncomingMessage): boolean {
+  return (request as KnownRequest)[KEY_UNKNOWN] === true;
+}
+
 /**
- * Whose settlements may be listed with the API key a request came with. Without a key nothing can
- * be listed, also where no key is required otherwise.
+ * The payees whose settlements the API key of a request may list. Lists require a key even if the service is public.
  *
- * @throws HttpException 401 without a key that is known; 403 for one without the scope or without
- *   payees.
+ * @throws HttpException 401 without a known key; 403 for a key without the scope or without payees.
  */
-export function payeesOf(request: IncomingMessage, response: ServerResponse): ReadonlySet<Address> {
-  if (callerOf(request) === undefined) return refuse(401, CHALLENGE, response);
+export function payeesOf(request: IncomingMessage): ReadonlySet<Address> {
+  if (callerOf(request) === undefined) {
+    throw new HttpRefusal(STATUS_CODES[401] ?? '', 401, CHALLENGE);
+  }
   const payees = (request as KnownRequest)[PAYEES];
   if (payees === undefined) throw new ScopeMissing('history');
   if (payees.size > 0) return payees;
-  throw new ForbiddenException('This API key has no payees to list.');
+  throw new ForbiddenException('This API key has no payees, so it has no settlements to list.');
 }
 
-/** {@link payeesOf} as a parameter of a handler; it refuses before a query is read. */
-export const Payees = createParamDecorator((_, context: ExecutionContext): ReadonlySet<Address> => {
-  const http = context.switchToHttp();
-  return payeesOf(http.getRequest(), http.getResponse());
-});
+/** {@link payeesOf} as a parameter of a handler; it refuses before the query is read. */
+export const Payees = createParamDecorator((_, context: ExecutionContext) =>
+  payeesOf(context.switchToHttp().getRequest()),
+);
 
-/** What the API key of a request may read and subscribe to. */
+/** Payees and events that the API key of a request may read and subscribe to. */
 export interface Audience {
   readonly payees: ReadonlySet<Address>;
-  /** Whether it is an operator's key: that may subscribe to lanes, and needs no payees. */
+  /** Whether the key is an operator's: it may subscribe to lanes, and needs no payees. */
   readonly isOperator: boolean;
 }
 
-/** @throws HttpException as {@link payeesOf} does; an operator's key needs no payees. */
-export function audienceOf(request: IncomingMessage, response: ServerResponse): Audience {
+/** @throws HttpException like {@link payeesOf}, except that an operator's key needs no payees. */
+export function audienceOf(request: IncomingMessage): Audience {
   const known: KnownRequest = request;
   const isOperator = known[OPERATOR] === true;
   const payees = isOperator ? known[PAYEES] : undefined;
-  return { payees: payees ?? payeesOf(request, response), isOperator };
+  return { payees: payees ?? payeesOf(request), isOperator };
 }

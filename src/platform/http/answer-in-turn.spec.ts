@@ -107,7 +107,10 @@ describe('requests that come before the answer to the one before them', () => {
       const refusal = text.slice(text.indexOf(line));
       expect(refusal).toContain('\r\nConnection: close\r\n');
       const [, body = ''] = refusal.split('\r\n\r\n');
-      expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+      expect(JSON.parse(body)).toEqual({
+        error: expect.any(String),
+        code: 'invalid_request',
+      });
     }
   });
 

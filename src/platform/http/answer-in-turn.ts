@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { markArrival } from './arrival.js';
 import { sendJson } from './json.js';
 
-/** Requests of one connection that may wait for the answer before theirs. */
+/** Maximum requests of one connection that wait for earlier answers. */
 const WAITING_MAX = 16;
-/** Bytes that may arrive on a connection while requests wait on it, beyond those that came with the first. */
+/** Maximum bytes that may arrive on a connection while requests wait, beyond those received with the first one. */
 const WAITING_MAX_BYTES = 32_768;
 /**
- * Of one waiting body. Node stops reading a connection at 16 KiB of an unread body, and a
- * connection that is not read does not show that its client has gone.
+ * Maximum bytes of one waiting body. Node stops reading a connection at 16 KiB of an unread body, and then does not
+ * notice that the client has gone.
  */
 const WAITING_BODY_MAX_BYTES = 16_383;
 
@@ -17,7 +17,7 @@ const WAITING = Symbol('waiting');
 
 interface Waiting {
   count: number;
-  /** Bytes on the connection when the first of them came. */
+  /** Bytes received on the connection when the first request arrived. */
   bytesBefore: number;
 }
 
@@ -26,10 +26,9 @@ interface QueuedSocket extends Socket {
 }
 
 /**
- * Lets one request of a connection be answered at a time (pipelining, RFC 9112 §9.3.2). Node would have
- * them all answered at once, each answer in memory until those before it are read; and on Node 20 a response
- * that waits behind another one is not told when the connection closes. To be called when the server has all
- * its listeners.
+ * Answers the requests of a connection one at a time (pipelining, RFC 9112 §9.3.2). Node would process all at once,
+ * and hold each answer in memory until the earlier ones are read. On Node 20, a waiting response also gets no event
+ * when the connection closes. Call this after the server has all its listeners.
  */
 export function answerInTurn(server: Server): void {
   const listeners = server.listeners('request') as RequestListener[];
@@ -37,7 +36,7 @@ export function answerInTurn(server: Server): void {
   const inTurn =
     (answer: RequestListener): RequestListener =>
     (request, response) => {
-      // Node gives a response its socket when all before it are through.
+      // Node assigns the socket when all earlier responses are done.
       if (response.socket === null) wait(request, response, answer);
       else answer(request, response);
     };
@@ -49,7 +48,7 @@ export function answerInTurn(server: Server): void {
     for (const listener of listeners) listener.call(server, request, response);
   };
   server.on('request', inTurn(answer));
-  // Node would refuse these itself, before their turn and without a bound.
+  // Node would answer these requests itself, out of order and without a limit.
   Object.assign(server, { requireHostHeader: false });
   server.on(
     'checkExpectation',
@@ -59,10 +58,10 @@ export function answerInTurn(server: Server): void {
   );
 }
 
-/** Nothing that comes behind it is answered: whether its body follows is not known. */
+/** Later requests are not answered, because it is unknown whether the body of this one follows. */
 function refuse(response: ServerResponse, status: number, error: string): void {
   response.setHeader('Connection', 'close');
-  sendJson(response, status, { error });
+  sendJson(response, status, { error, code: 'invalid_request' });
 }
 
 function wait(request: IncomingMessage, response: ServerResponse, answer: RequestListener): void {
@@ -76,14 +75,14 @@ function wait(request: IncomingMessage, response: ServerResponse, answer: Reques
     socket.bytesRead - waiting.bytesBefore > WAITING_MAX_BYTES ||
     !hasShortBody(request)
   ) {
-    // A client that pipelines has to expect this, and sends again what was not answered.
+    // A client with pipelining must expect this, and repeats unanswered requests.
     socket.destroy();
     return;
   }
   markArrival(request);
   response.once('socket', () => {
     waiting.count -= 1;
-    // Out of the work on the answer before. Who has gone meanwhile is not answered.
+    // Runs after the work on the earlier answer. A disconnected client gets no answer.
     setImmediate(() => {
       if (!response.destroyed && socket.writable) answer(request, response);
     });

@@ -7,7 +7,7 @@ interface TimedRequest extends IncomingMessage {
   [ARRIVED_AT]?: number;
 }
 
-/** Notes the moment a request began to arrive; one that waited for its turn has it noted already. */
+/** Stores the time at which a request began to arrive, unless it is stored already. */
 export function markArrival(request: TimedRequest): void {
   request[ARRIVED_AT] = arrivalOf(request);
 }

@@ -1,9 +1,9 @@
-/** The size that every body may have outside the shared budget: nearly all are shorter. */
+/** Size up to which a body does not use the shared budget; nearly all bodies are shorter. */
 export const FREE_BODY_BYTES = 65_536;
 
 /**
- * Bytes that long bodies may take of this process's memory together. Each is bounded by itself; that many
- * of them come at once is not, and short ones must not suffer from it.
+ * Limits the memory of all long bodies in this process together. The size of a body is limited separately, and short
+ * bodies must not suffer from many long ones.
  */
 export class ByteBudget {
   #left: number;
@@ -16,7 +16,7 @@ export class ByteBudget {
     return this.#left;
   }
 
-  /** @returns `false`, and takes nothing, where there are not that many left. */
+  /** @returns `false` without any change if not enough bytes are left. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false;
     this.#left -= bytes;
@@ -28,10 +28,10 @@ export class ByteBudget {
   }
 }
 
-/** Of all doors of this process together, until the requests are answered. */
+/** The budget of all servers of this process, until the requests are answered. */
 export const LONG_BODIES = new ByteBudget(67_108_864);
 
-/** The part of a budget that one body takes as it arrives. */
+/** The share of one arriving body in a budget. */
 export class BodyShare {
   #size = 0;
   #taken = 0;
@@ -42,7 +42,7 @@ export class BodyShare {
     private readonly freeBytes = FREE_BODY_BYTES,
   ) {}
 
-  /** @returns whether there is room for a piece of the body; never once it was released. */
+  /** @returns whether there is room for another piece; never after a release. */
   add(bytes: number): boolean {
     if (this.#isOver) return false;
     this.#size += bytes;
@@ -53,14 +53,14 @@ export class BodyShare {
     return true;
   }
 
-  /** The bytes so far are out of memory; more may come. */
+  /** The received bytes have left memory; more may arrive. */
   empty(): void {
     this.budget.giveBack(this.#taken);
     this.#taken = 0;
     this.#size = 0;
   }
 
-  /** To be called when the body, and what was made of it, is out of use. */
+  /** Call this when the body and everything made from it is out of use. */
   release(): void {
     this.#isOver = true;
     this.empty();

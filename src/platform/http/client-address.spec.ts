@@ -19,10 +19,10 @@ describe('the address of a client', () => {
     ['192.0.2.1', '10.0.0.1'],
   ])('TRUST_PROXY=%s: %s', (trustProxy, address) => {
     const request = aRequest('10.0.0.1', '203.0.113.9, 198.51.100.7');
-    expect(new ClientAddresses(trustProxy).of(request)).toBe(address);
+    expect(new ClientAddresses({ trustProxy }).of(request)).toBe(address);
   });
 
   it('is not known once the connection is gone', () => {
-    expect(new ClientAddresses('off').of(aRequest(undefined))).toBeUndefined();
+    expect(new ClientAddresses({ trustProxy: 'off' }).of(aRequest(undefined))).toBeUndefined();
   });
 });

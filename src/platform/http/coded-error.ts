@@ -1,18 +1,31 @@
+import type { Place } from '../../protocol/diagnosis/place.js';
+
+interface Details {
+  readonly cause?: unknown;
+  readonly place?: Place | undefined;
+}
+
 /**
- * An answer that is no data, of a route that is about no payment. Programs read the code, people the
- * message; neither holds anything of the request.
+ * An error with a code for programs and a message for people, on routes without a payment. Neither contains text of
+ * the request.
  */
 export class CodedError extends Error {
+  readonly place: Place | undefined;
+
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
-    cause?: unknown,
+    { cause, place }: Details = {},
   ) {
     super(message, { cause });
     this.name = 'CodedError';
+    this.place = place;
   }
 }
 
-export const invalidQuery = (message: string): CodedError =>
-  new CodedError(400, 'invalid_query', message);
+export const invalidQuery = (message: string, place?: Place): CodedError =>
+  new CodedError(400, 'invalid_query', message, { place });
+
+export const invalidRequest = (message: string, place?: Place): CodedError =>
+  new CodedError(400, 'invalid_request', message, { place });

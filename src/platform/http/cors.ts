@@ -8,27 +8,27 @@ const EXPOSED = [
   'ETag, Accept-Ranges, Content-Range, Content-Disposition, Hub-Used-Bytes, Hub-Quota-Bytes',
   'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate',
 ].join(', ');
-/** For those that do not say which headers they will send. */
+/** For preflights that name no headers. */
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, X-API-Key, X-Simulate, PAYMENT-SIGNATURE, Hub-Access';
-/** Seconds a browser may remember the answer to a preflight. */
+/** Seconds for which a browser may cache a preflight. */
 const MAX_AGE = '86400';
 
 /**
- * Browsers name the origin of each POST (Fetch standard). Who pays by the thousand does not, and is spared the headers:
- * what answers a POST is in no cache that a browser could get it from.
+ * Whether a request is not from a browser: browsers send `Origin` with each POST (Fetch standard). Clients with many
+ * requests do without the headers, because answers to POST are not cached.
  */
 function isNoBrowser({ method, headers }: IncomingMessage): boolean {
   return method === 'POST' && headers.origin === undefined;
 }
 
 /**
- * Public routes use no cookies, so any origin may ask (Fetch standard, CORS protocol). Headers that
- * are always the same; a preflight is answered without going further.
+ * Public routes use no cookies, so any origin may call them (Fetch standard, CORS protocol). The headers are
+ * constant, and a preflight is answered here.
  */
 export const cors: Middleware = (request, response, next) => {
   response.setHeader('X-Content-Type-Options', 'nosniff');
-  // For the page that is served beside it, and no other.
+  // The operators' port is only for its own page.
   if (isOps(request) || isNoBrowser(request)) {
     next();
     return;

@@ -2,23 +2,23 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from './middleware.js';
 import { setRoute } from './route.js';
 
-/** A route that answers to POST, and says in its own shape what went wrong. */
+/** A POST route with its own error format. */
 export interface DirectPost {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly onError: (error: unknown, response: ServerResponse) => void;
 }
 
 interface DirectRoutes {
-  /** By path; all of them answer to POST and nothing else. */
+  /** By path, for POST only. Other methods of these paths take the way of the framework. */
   readonly posts: ReadonlyMap<string, DirectPost>;
-  /** What every request goes through on its way, in order. */
+  /** Middleware of every request, in order. */
   readonly middleware: readonly Middleware[];
 }
 
 /**
- * Answers the requests that come by the thousand on Node's own server, before the framework: its
- * routing takes longer than all they need (docs/decisions/0061). A path that is written otherwise, with a
- * query or in capitals, takes the framework's way, which leads to the same functions.
+ * Answers the hot routes on Node's own server, before the framework, whose routing takes longer than the whole
+ * request (docs/decisions/0061). A path with a query or capitals takes the way of the framework, to the same
+ * functions.
  */
 export function answerDirectly(server: Server, { posts, middleware }: DirectRoutes): void {
   const framework = server.listeners('request') as ((...args: unknown[]) => void)[];

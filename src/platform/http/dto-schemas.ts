@@ -2,9 +2,9 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
 import type { JsonObject } from './openapi.js';
 
-/** The OpenAPI schemas of DTO classes and of all they consist of, by name. */
+/** The OpenAPI schemas of DTO classes and of their parts, by name. */
 export function schemasOf(...types: readonly Type[]): Record<string, JsonObject> {
-  // The library describes classes only with an application around them.
+  // The library can describe classes only within an application.
   const without = { container: { getModules: () => new Map() } };
   const app = Object.assign(without, { getHttpAdapter: () => ({ getType: () => 'express' }) });
   const { components } = SwaggerModule.createDocument(
@@ -12,5 +12,16 @@ export function schemasOf(...types: readonly Type[]): Record<string, JsonObject>
     { openapi: '3.1.1', info: { title: '', version: '' } },
     { extraModels: [...types], ignoreGlobalPrefix: true },
   );
-  return JSON.parse(JSON.stringify(components?.schemas ?? {})) as Record<string, JsonObject>;
+  return asJson(components?.schemas ?? {}) as Record<string, JsonObject>;
+}
+
+/** A part of a document without undefined fields. */
+export function asJson(part: object): unknown {
+  // The library adds the TypeScript type of a property to its explicit schema.
+  const withoutType = (_: string, value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null || !('$ref' in value)) return value;
+    const { $ref } = value;
+    return { $ref };
+  };
+  return JSON.parse(JSON.stringify(part), withoutType);
 }

@@ -1,8 +1,8 @@
 import { FacilitatorError } from '../../protocol/errors.js';
 
-/** The HTTP status of every error that has a code and an answer of its own. */
+/** The HTTP status of every error with a code. */
 export const STATUS_OF_CODE = {
-  // What cannot be asked now is not unknown.
+  // 503, because a settlement is not unknown while the ledger is unavailable.
   ledger_unavailable: 503,
   ledger_epoch_changed: 503,
   archive_unavailable: 503,
@@ -10,12 +10,13 @@ export const STATUS_OF_CODE = {
   storage_unavailable: 503,
   index_unavailable: 503,
 
-  // Of the wallet.
+  // Errors of the wallet.
   policy_violation: 403,
   invalid_request: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
+  feature_off: 404,
   conflict: 409,
   rate_limited: 429,
   wallet_locked: 423,
@@ -31,7 +32,7 @@ export const STATUS_OF_CODE = {
   unavailable: 503,
 } as const satisfies Readonly<Record<string, number>>;
 
-/** @returns `undefined` for an error without a planned answer. */
+/** @returns `undefined` for an unexpected error. */
 export function statusOf(error: unknown): number | undefined {
   if (!(error instanceof FacilitatorError)) return undefined;
   return (STATUS_OF_CODE as Readonly<Record<string, number | undefined>>)[error.code];

@@ -1,4 +1,4 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http';
 import {
   type ArgumentsHost,
   Catch,
@@ -14,6 +14,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { type Reason, REASONS } from '../../protocol/reasons.js';
 import { AppConfig } from '../config/app-config.js';
 import { ScopeMissing } from './access.js';
+import { HttpRefusal, setHeaders } from './answer.js';
 import { CodedError } from './coded-error.js';
 import { statusOf } from './error-status.js';
 import { sendJson } from './json.js';
@@ -28,19 +29,21 @@ const NO_SUCH_PATH = 'no_such_path';
 export interface Problem {
   readonly status: number;
   readonly message: string;
-  /** By default what the status says. */
+  /** By default the code of the status. */
   readonly code?: string | undefined;
   readonly reason: Reason | undefined;
+  /** The place of the fault in the request, if known. */
+  readonly place?: object | undefined;
 }
 
 /**
- * Every answer that is not data; none holds a stack trace or the text of an unknown error. A route whose
- * clients look for other fields names a filter of its own that extends this one.
+ * The answers to all errors, without stack traces and texts of unknown errors. Routes with another error format have
+ * a filter that extends this one.
  */
 @Injectable()
 @Catch()
 export class ErrorFilter implements ExceptionFilter<unknown> {
-  /** The answer while Redis or a chain is unavailable; without it that is an error like others. */
+  /** The answer while Redis or a chain is unavailable. Without it, such an error is an internal one. */
   protected readonly unavailable: string | undefined;
 
   constructor(
@@ -57,6 +60,7 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       response.end();
       return;
     }
+    if (error instanceof HttpRefusal) setHeaders(response, error.headers);
     // A failed health check is a report, not an error.
     if (error instanceof ServiceUnavailableException && isReport(error.getResponse())) {
       sendJson(response, error.getStatus(), error.getResponse());
@@ -67,9 +71,10 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
       return;
     }
     if (error instanceof CodedError) {
-      // An error with a cause is a fault and is logged; the others are answers.
+      // An error with a cause is logged; others are only answers.
       if (error.cause !== undefined) this.#log(error, response);
-      sendJson(response, error.status, { error: error.message, code: error.code });
+      const { message, code, place } = error;
+      sendJson(response, error.status, { error: message, code, ...place });
       return;
     }
     const described = this.#describe(error, response);
@@ -86,13 +91,9 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
     sendJson(response, described.status, this.bodyOf({ ...described, reason }));
   }
 
-  /** The shape of an answer, as the clients of the route know it. */
+  /** The error format of the route. */
   protected bodyOf({ status, message, code, reason }: Problem): Readonly<Record<string, unknown>> {
-    return {
-      error: message,
-      code: code ?? codeOf(status, reason),
-      ...(reason !== undefined && { reason }),
-    };
+    return { error: message, code: code ?? reason ?? codeOf(status) };
   }
 
   #log(error: unknown, response: ServerResponse): void {
@@ -105,23 +106,36 @@ export class ErrorFilter implements ExceptionFilter<unknown> {
     if (status !== undefined && this.unavailable !== undefined) {
       return { status, message: this.unavailable };
     }
+    if (error instanceof HttpException && error.getStatus() === 401) {
+      return { status: 401, message: this.#keyNeeded(response.req.headers) };
+    }
     return isNoRoute(error) ? this.#noSuchPath(response) : describe(error);
   }
 
-  /** A path that leads nowhere here; of a feature that is off the answer names the setting. */
+  /** Distinguishes a missing key, an unknown key, and a deployment without keys. */
+  #keyNeeded(headers: IncomingHttpHeaders): string {
+    if (this.config !== undefined && this.config.access.apiKeysFile === undefined) {
+      return 'This request needs an API key, and this service has no keys. Its operator has to set `API_KEYS_FILE`.';
+    }
+    return headers['x-api-key'] === undefined && headers.authorization === undefined
+      ? REASONS.unauthorized.meaning
+      : 'This service does not know the API key. Ask its operator for a key, and send the key in `X-API-Key`.';
+  }
+
+  /** The answer to an unknown path. For a feature that is off, it names the setting. */
   #noSuchPath({ req }: ServerResponse): Omit<Problem, 'reason'> {
     const off = this.config && featureOff(req.url ?? '', isOps(req), this.config);
     return off === undefined
       ? {
           status: 404,
           code: NO_SUCH_PATH,
-          message: 'No such path. GET /openapi.json lists them.',
+          message: 'This service has no such path. GET /openapi.json lists all paths.',
         }
       : { status: 404, code: 'feature_off', message: off };
   }
 }
 
-/** Nest's own error, and that of the guard of operators' routes: neither has a text that was written for it. */
+/** Errors of Nest and of the guard of operators' routes, whose texts are not meant for clients. */
 function isNoRoute(error: unknown): boolean {
   if (!(error instanceof NotFoundException)) return false;
   return error.message === 'Not Found' || error.message.startsWith('Cannot ');
@@ -139,7 +153,7 @@ function describe(error: unknown): Omit<Problem, 'reason'> {
     }
     return { status, message: messageOf(error, status) };
   }
-  // Errors of the body reader carry a status of their own.
+  // Errors of the body reader have their own status.
   const status = (error as { status?: unknown } | undefined)?.status;
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return { status, message: FIXED_MESSAGES[status] ?? 'The request could not be read.' };
@@ -150,7 +164,7 @@ function describe(error: unknown): Omit<Problem, 'reason'> {
   };
 }
 
-/** Refusals may say more than their status; what is said of a body is the same everywhere. */
+/** Refusals may say more than their status. Texts about a body are the same on all routes. */
 function messageOf(error: HttpException, status: number): string {
   const saysMore = (status === 403 || status === 404) && error.message !== STATUS_CODES[status];
   return saysMore ? error.message : (FIXED_MESSAGES[status] ?? error.message);
@@ -159,7 +173,6 @@ function messageOf(error: HttpException, status: number): string {
 const INTERNAL_ERROR = 'Internal error. Give the X-Request-Id of this answer to the operator.';
 
 const FIXED_MESSAGES: Readonly<Record<number, string>> = {
-  401: REASONS.unauthorized.meaning,
   403: REASONS.forbidden.meaning,
   413: 'The body is too large.',
   415: 'The content encoding is not supported.',
@@ -177,12 +190,12 @@ const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** What a program reads of an error that has no code of its own. */
-export function codeOf(status: number, reason: string | undefined): string {
-  return reason ?? CODE_OF_STATUS[status] ?? 'invalid_request';
+/** The code of an error without its own code. */
+export function codeOf(status: number): string {
+  return REASON_OF_STATUS[status] ?? CODE_OF_STATUS[status] ?? 'invalid_request';
 }
 
-/** Of a status that says it; any other means that the request was not an envelope. */
+/** The reason by status; any other status means that the request was not an envelope. */
 const REASON_OF_STATUS: Readonly<Record<number, Reason>> = {
   401: 'unauthorized',
   403: 'forbidden',

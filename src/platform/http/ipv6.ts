@@ -1,10 +1,10 @@
 /**
- * The eight groups of an IPv6 address, whichever of its many forms it is written in.
+ * The eight groups of an IPv6 address in any notation.
  *
  * @param address - a valid IPv6 address without a zone.
  */
 export function groupsOfIPv6(address: string): readonly number[] {
-  // The URL standard writes every address in one way, without dots.
+  // The URL standard normalizes an address to one notation, without dots.
   const { hostname } = new URL(`http://[${address}]`);
   const [head = '', tail = ''] = hostname.slice(1, -1).split('::');
   const first = groupsOf(head);
@@ -13,7 +13,7 @@ export function groupsOfIPv6(address: string): readonly number[] {
   return [...first, ...zeros, ...last];
 }
 
-/** The IPv4 address in the last two groups, where some addresses of IPv6 carry one. */
+/** The IPv4 address in the last two groups. */
 export function embeddedIPv4(groups: readonly number[]): string {
   return groups
     .slice(-2)
@@ -21,7 +21,7 @@ export function embeddedIPv4(groups: readonly number[]): string {
     .join('.');
 }
 
-/** `::ffff:a.b.c.d`: an IPv4 address in the notation of IPv6; connections to it are IPv4. */
+/** `::ffff:a.b.c.d`: an IPv4 address in IPv6 notation; its connections use IPv4. */
 export function isIPv4Mapped(groups: readonly number[]): boolean {
   return groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
 }

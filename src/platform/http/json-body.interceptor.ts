@@ -11,8 +11,8 @@ import type { Observable } from 'rxjs';
 import { JsonBodyReader } from './request-body.js';
 
 /**
- * Reads the JSON body of a handler that has a parameter with `@Body()`. Nest runs guards, interceptors and pipes in
- * this order: nothing is read from a caller that may not ask, and pipes find the body.
+ * Reads the JSON body for handlers with `@Body()`. Nest runs guards, interceptors and pipes in this order, so no body
+ * is read of a refused caller, and pipes find the body.
  */
 @Injectable()
 export class JsonBodyInterceptor implements NestInterceptor {
@@ -33,7 +33,7 @@ export class JsonBodyInterceptor implements NestInterceptor {
   }
 }
 
-/** Nest notes the parameters of a handler as `<kind>:<index>`. */
+/** Nest stores the parameters of a handler as `<kind>:<index>`. */
 function takesBody(context: ExecutionContext): boolean {
   const parameters = Reflect.getMetadata(
     ROUTE_ARGS_METADATA,

@@ -4,13 +4,13 @@ const CLOSING = new Set([0x5d, 0x7d]);
 
 interface BracketBounds {
   readonly maxDepth: number;
-  /** Objects and lists in all. */
+  /** Number of all objects and lists. */
   readonly maxCount: number;
 }
 
 /**
- * Whether a JSON text nests no deeper, and has no more objects and lists, than it may. Looked at before it is parsed: a
- * megabyte of brackets keeps the parser busy for a fifth of a second.
+ * Whether the nesting and the number of objects and lists of a JSON text are within limits. Checked before parsing,
+ * because a megabyte of brackets blocks the parser for a fifth of a second.
  */
 export function hasFewBrackets(json: Buffer, { maxDepth, maxCount }: BracketBounds): boolean {
   let [depth, count] = [0, 0];
@@ -26,7 +26,7 @@ export function hasFewBrackets(json: Buffer, { maxDepth, maxCount }: BracketBoun
   return true;
 }
 
-/** @returns where its closing quote is, or the end of the text. */
+/** @returns the position of the closing quote, or the end of the text. */
 function endOfString(json: Buffer, from: number): number {
   let at = json.indexOf(QUOTE, from);
   while (at !== -1 && isEscaped(json, at, from)) at = json.indexOf(QUOTE, at + 1);

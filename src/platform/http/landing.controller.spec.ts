@@ -26,7 +26,9 @@ function linksAt(settings: object, isOps = false): readonly string[] {
   const { text } = answerAt(
     '/',
     (request, response) => {
-      new LandingController(configOf(settings)).page(request, response);
+      const config = configOf(settings);
+      const page = new LandingController(config).page(request);
+      sendPage(response, request, { config, status: 200, ...page });
     },
     isOps,
   );
@@ -59,6 +61,7 @@ describe('a page', () => {
     const { text, response } = answerAt('/wallet/approve?code=1', (request, reply) => {
       sendPage(reply, request, {
         config: configOf({ wallet: {} }),
+        status: 200,
         title: 'Approve an agent',
         script: 'approve.js',
       });

@@ -1,12 +1,12 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import { Controller, Get, Req, UseInterceptors } from '@nestjs/common';
+import type { Request } from 'express';
 import { AppConfig } from '../config/app-config.js';
 import { isOps } from './ops.js';
-import { type PageLink, PAGES, PRODUCT, sendPage } from './page.js';
+import { type PageContent, PageInterceptor, type PageLink, PAGES, PRODUCT } from './page.js';
 
 const isApi = (config: AppConfig): boolean => config.hasRole('api');
 
-/** Answers for programs. */
+/** Links for programs. */
 const ANSWERS: readonly PageLink[] = [
   {
     href: 'supported',
@@ -52,14 +52,14 @@ ${answers.join('\n')}
 `;
 }
 
-/** The first page of every process: its status, and links to all that it serves. */
+/** The home page of every process: its status, and links to everything that it serves. */
 @Controller()
+@UseInterceptors(PageInterceptor)
 export class LandingController {
   constructor(private readonly config: AppConfig) {}
 
   @Get()
-  page(@Req() request: Request, @Res() response: Response): void {
-    const main = mainOf(this.config, isOps(request));
-    sendPage(response, request, { config: this.config, title: PRODUCT, script: 'home.js', main });
+  page(@Req() request: Request): PageContent {
+    return { title: PRODUCT, script: 'home.js', main: mainOf(this.config, isOps(request)) };
   }
 }

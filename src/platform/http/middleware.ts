@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A step that every request passes, on Express as on Node's own server. */
+/** Middleware for every request, for Express and for Node's own server. */
 export type Middleware = (
   request: IncomingMessage,
   response: ServerResponse,

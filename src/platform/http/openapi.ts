@@ -14,25 +14,22 @@ export interface JsonObject {
   readonly [name: string]: Json;
 }
 
-/**
- * The part of the OpenAPI 3.1 description that one module is answerable for. Names of components are
- * unique over all parts.
- */
+/** The part of the OpenAPI 3.1 document of one module. Names of components are unique over all parts. */
 export interface OpenApiPart {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  /** Absent, as are schemas, where the decorators of controllers and classes say it all. */
+  /** Absent if the decorators of controllers and classes contain everything. */
   readonly paths?: Readonly<Record<string, JsonObject>>;
   readonly schemas?: Readonly<Record<string, JsonObject>>;
-  /** Ways to be let in that only this module has. */
+  /** Authentication schemes of this module alone. */
   readonly securitySchemes?: Readonly<Record<string, JsonObject>>;
 }
 
 export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
 /**
- * A JSON answer. The example is compared with real answers by the e2e tests.
+ * A JSON answer. The e2e tests compare the example with real answers.
  *
- * @param schema - the class of the body, or the name of a schema that a part has.
+ * @param schema - the class of the body, or the name of a schema in a part.
  */
 export function jsonAnswer(
   description: string,
@@ -63,42 +60,41 @@ export function jsonAnswer(
     : { ...common, type: schema, ...shown };
 }
 
-/** A refusal, as the error filters write it. */
+/** A refusal in the format of the error filters. */
 export const problem = (
   description: string,
   example: JsonObject,
   headers?: readonly string[],
 ): JsonObject => jsonAnswer(description, 'Problem', example, headers);
 
-/** A refusal as its error says it. */
-export const problemOf = (description: string, { message, code }: CodedError): JsonObject =>
-  problem(description, { error: message, code });
+/** A refusal with the text of its error. */
+export const problemOf = (description: string, { message, code, place }: CodedError): JsonObject =>
+  problem(description, { error: message, code, ...place });
 
-/** Headers of answers that are counted against a limit. */
+/** Headers of rate-limited answers. */
 export const RATE = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-export const TOO_MANY = problem(
-  'Too many requests.',
-  { error: REASONS.rate_limited.meaning, reason: 'rate_limited' },
-  ['Retry-After', ...RATE],
-);
+export const TOO_MANY = problem('Too many requests.', { error: REASONS.rate_limited.meaning }, [
+  'Retry-After',
+  ...RATE,
+]);
 
-/** The answers to a body that cannot be read. */
+/** The refusals of malformed bodies. */
 export const BODY_REFUSALS: AnswersByStatus = {
   408: problem('The body did not arrive in time.', { error: 'The body did not arrive in time.' }),
-  413: problem('Larger than `BODY_MAX_BYTES`.', { error: 'The body is too large.' }),
+  413: problem('The body is larger than `BODY_MAX_BYTES`.', { error: 'The body is too large.' }),
   415: problem('A content encoding that is not gzip, deflate or br.', {
     error: 'The content encoding is not supported.',
   }),
 };
 
 export const NO_KEY = problem(
-  'No API key, or an unknown one.',
-  { error: REASONS.unauthorized.meaning, reason: 'unauthorized' },
+  'The API key is missing or unknown.',
+  { error: REASONS.unauthorized.meaning },
   ['WWW-Authenticate'],
 );
 
-/** An object of a schema, of which these properties are always there. */
+/** A schema of an object with these required properties. */
 export const object = (
   properties: JsonObject,
   optional: JsonObject = {},
@@ -111,24 +107,43 @@ export const object = (
 });
 
 export const text = { type: 'string' } as const;
+
+/** Fields of a refusal that say where a request is wrong. */
+export const PLACE = {
+  path: {
+    ...text,
+    description:
+      'The first wrong field; `body` or `query` for the whole. Absent if no single field is wrong.',
+  },
+  expected: text,
+  got: {
+    ...text,
+    description:
+      'A number, true, false or null as sent, otherwise the kind. Of a text its length alone.',
+  },
+} satisfies JsonObject;
 export const count = { type: 'integer', minimum: 0 } as const;
 export const flag = { type: 'boolean' } as const;
 export const moment = { type: 'string', format: 'date-time' } as const;
-/** Of a class whose schema allows no further fields. */
+/** Marks a schema that allows no further fields. */
 export const CLOSED: object = { additionalProperties: false };
-/** An object of any kind. */
+/** Marks a schema that names only some of the fields. */
+export const OPEN_ENDED: object = { additionalProperties: true };
+/** Gives a schema examples, which are shown wherever it is a body. */
+export const withExamples = (...examples: readonly JsonObject[]): object => ({ examples });
+/** Any object. */
 export const free = { type: 'object', additionalProperties: true } as const;
-/** @param items - a schema, or the name of one. */
+/** @param items - a schema, or its name. */
 export const listOf = (items: JsonObject | string): JsonObject => ({
   type: 'array',
   items: typeof items === 'string' ? schemaRef(items) : items,
 });
 
-/** An answer, as {@link jsonAnswer} makes it. */
+/** An answer made by {@link jsonAnswer}. */
 export type Answer = JsonObject | ApiResponseNoStatusOptions;
 export type AnswersByStatus = Readonly<Record<number, Answer>>;
 
-/** The answers of a handler. A handler without is not described. */
+/** The answers of a handler. A handler without them is not in the document. */
 export function Answers(answers: AnswersByStatus): MethodDecorator {
   return applyDecorators(
     ApiIncludeEndpoint(),
@@ -139,9 +154,9 @@ export function Answers(answers: AnswersByStatus): MethodDecorator {
 }
 
 /**
- * Makes the decorator that describes handlers of one kind.
+ * Makes a decorator that describes handlers of one kind.
  *
- * @param common - answers that all of them have.
+ * @param common - answers of all of them.
  */
 export function describing(
   { tag, security }: { readonly tag: string; readonly security: Security },
@@ -165,7 +180,7 @@ export function describing(
     );
 }
 
-/** Security of a route: a key, a key where API keys are in use, a key in its own header, or open. */
+/** Security of a route: a required key, a key if API keys are in use, a key in another header, or none. */
 export const KEY_NEEDED: Security = [{ apiKey: [] }, { bearer: [] }];
 export const KEY_IF_IN_USE: Security = [{}, ...KEY_NEEDED];
 export const KEY_ALWAYS: Security = [{ apiKey: [] }];

@@ -10,11 +10,11 @@ import { PinoLogger } from 'nestjs-pino';
 import { StartError } from '../../protocol/errors.js';
 import { AppConfig } from '../config/app-config.js';
 import { markOps } from './ops.js';
-import { limitServer, portProblem } from './server-limits.js';
+import { limitServer, listenProblem } from './server-limits.js';
 
 /**
- * The operators' port: the same application behind a second server, which marks what comes through it.
- * It is open before the public one and until the process ends, so that a drain can be watched.
+ * The operators' port: a second server for the same application, which marks its requests. It is open before the
+ * public port and until the process ends, so that operators can watch a shutdown.
  */
 @Injectable()
 export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -26,7 +26,7 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
     private readonly logger: PinoLogger,
   ) {}
 
-  /** @throws StartError when the port cannot be had. */
+  /** @throws StartError if the port is not available. */
   async onApplicationBootstrap(): Promise<void> {
     const { ops } = this.config;
     if (ops === undefined) {
@@ -47,12 +47,12 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error) => {
-        const problem = portProblem(error, ops.port, ops.host);
-        reject(problem === undefined ? error : new StartError(`OPS_PORT: ${problem}`));
+        const problem = listenProblem(error, ops, { port: 'OPS_PORT', host: 'OPS_HOST' });
+        reject(problem === undefined ? error : new StartError(problem));
       });
       server.listen(ops.port, ops.host, resolve);
     });
-    this.logger.info(`Operators are served at ${ops.host}:${ops.port}`);
+    this.logger.info(`metrics and operator console are served at ${ops.host}:${ops.port}`);
   }
 
   onApplicationShutdown(): void {
@@ -62,9 +62,9 @@ export class OpsServer implements OnApplicationBootstrap, OnApplicationShutdown 
 }
 
 /**
- * Whether a request names a host of this service. Another site can point its own name to this
- * address (DNS rebinding): a browser on this machine then takes the answers for that site's. An IP
- * address cannot be rebound, and a request without a host is not from a browser.
+ * Whether a request names a host of this service. Another site can point its own name to this address (DNS
+ * rebinding), and its scripts could then read answers through a browser on this machine. An IP address cannot be
+ * rebound, and a request without a host is not from a browser.
  *
  * @param host - the `Host` of the request.
  * @param names - in lower case, without ports.

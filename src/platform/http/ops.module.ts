@@ -4,7 +4,10 @@ import { OpsGuard } from './ops.js';
 import { OpsServer } from './ops-server.js';
 import { OtherMethods } from './other-methods.js';
 
-/** To be imported before other guards: what is not there asks for no key. */
+/**
+ * Import this before other guards, so that routes of operators do not exist on the public port, instead of requiring
+ * a key.
+ */
 @Module({
   imports: [DiscoveryModule],
   providers: [{ provide: APP_GUARD, useClass: OpsGuard }, OpsServer, OtherMethods],

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 
-/** A route for operators: at the public port there is nothing of it. */
+/** Marks a route for operators. It does not exist on the public port. */
 export const OpsOnly = Reflector.createDecorator();
 
 const OPS = Symbol('ops');
@@ -16,7 +16,7 @@ interface OpsRequest extends IncomingMessage {
   [OPS]?: true;
 }
 
-/** Notes that a request came to the operators' port. */
+/** Marks a request of the operators' port. */
 export function markOps(request: IncomingMessage): void {
   (request as OpsRequest)[OPS] = true;
 }
@@ -26,7 +26,7 @@ export function isOps(request: IncomingMessage): boolean {
   return (request as OpsRequest)[OPS] === true;
 }
 
-/** Asked by route, not by path: there is more than one way to write a path. */
+/** Checks the route, not the path, because a path has several spellings. */
 @Injectable()
 export class OpsGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
@@ -35,7 +35,7 @@ export class OpsGuard implements CanActivate {
     const places = [context.getHandler(), context.getClass()];
     const isForOps = this.reflector.getAllAndOverride(OpsOnly, places) !== undefined;
     if (!isForOps || isOps(context.switchToHttp().getRequest<IncomingMessage>())) return true;
-    // As for a path that leads nowhere, whatever key comes with it.
+    // The answer equals that for an unknown path, with any key.
     throw new NotFoundException();
   }
 }

@@ -11,9 +11,9 @@ import { DiscoveryService, HttpAdapterHost, MetadataScanner, Reflector } from '@
 import type { Express } from 'express';
 import { isOps, OpsOnly } from './ops.js';
 
-/** What the decorators of a handler say of it. */
+/** Metadata of a handler from its decorators. */
 interface KnownRoute {
-  /** As Express takes it: `/v2/settlements/:id`. */
+  /** In the form of Express: `/v2/settlements/:id`. */
   readonly path: string;
   readonly method: string;
   readonly isOpsOnly: boolean;
@@ -28,8 +28,8 @@ interface NotedRequest extends IncomingMessage {
 }
 
 /**
- * Answers 405 with `Allow` where a path is known and the method is not; the framework says 404. Asked
- * behind every route, so that no request that has one comes here.
+ * Answers 405 with `Allow` for a known path and another method, where the framework answers 404. It runs after all
+ * routes, so a request with a route never gets here.
  */
 @Injectable()
 export class OtherMethods implements OnModuleInit {
@@ -40,12 +40,12 @@ export class OtherMethods implements OnModuleInit {
     private readonly reflector: Reflector,
   ) {}
 
-  /** Routes are registered by then, and the answer to what has none is not. */
+  /** At this time the routes are registered, and the handler for unknown paths is not. */
   onModuleInit(): void {
     const express = this.adapter.httpAdapter.getInstance<Express>();
     for (const [path, routes] of byPath(this.#routes())) {
       express.all(path, (request: NotedRequest, _response, next) => {
-        // At the public port there is nothing of what is for operators.
+        // The public port hides the routes of operators.
         const seen = routes.filter(({ isOpsOnly }) => !isOpsOnly || isOps(request));
         request[KNOWN_METHODS] = methodsOf(seen, request[KNOWN_METHODS]);
         next();
@@ -59,7 +59,7 @@ export class OtherMethods implements OnModuleInit {
       }
       const allowed = allowOf(methods, isOps(request));
       response.setHeader('Allow', allowed);
-      next(new MethodNotAllowedException(`One of ${allowed} is expected here.`));
+      next(new MethodNotAllowedException(`This path accepts only ${allowed}.`));
     });
   }
 
@@ -101,7 +101,7 @@ function joined(prefix: string, path: string): string {
   return `/${parts.join('/')}`;
 }
 
-/** Paths of which some methods are known and others are not. */
+/** Paths with some known methods. */
 export function byPath(routes: readonly KnownRoute[]): ReadonlyMap<string, readonly KnownRoute[]> {
   const found = new Map<string, readonly KnownRoute[]>();
   for (const route of routes) found.set(route.path, [...(found.get(route.path) ?? []), route]);
@@ -113,7 +113,7 @@ function methodsOf(routes: readonly KnownRoute[], before?: ReadonlySet<string>):
   return new Set([...(before ?? []), ...routes.map(({ method }) => method)]);
 }
 
-/** The value of `Allow`: a GET answers HEAD, and a preflight is answered at the public port alone. */
+/** The value of `Allow`. HEAD is allowed with GET, and OPTIONS only on the public port. */
 export function allowOf(methods: ReadonlySet<string>, isForOps: boolean): string {
   const others = [...methods].filter((method) => method !== 'GET').sort();
   return [

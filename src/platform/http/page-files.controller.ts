@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { Controller, Get, NotFoundException, Param, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Get, NotFoundException, Param, UseInterceptors } from '@nestjs/common';
+import { PageInterceptor } from './page.js';
 import { StaticFile } from './static-file.js';
 
 const packages = createRequire(import.meta.url);
 
-/** Preact and htm as their packages have them. A browser resolves no name of a package, so hooks are given a path. */
+/** Preact and htm from their packages. A browser cannot resolve names of packages, so hooks have a path. */
 const PACKAGED: ReadonlyMap<string, () => Buffer> = new Map([
   ['preact.js', () => readFileSync(packages.resolve('preact'))],
   ['htm.js', () => readFileSync(join(dirname(packages.resolve('htm')), 'htm.mjs'))],
@@ -20,33 +20,34 @@ const PACKAGED: ReadonlyMap<string, () => Buffer> = new Map([
   ],
 ]);
 
-/** What pages load: their style, `public/pages`, `public/components`, and the packages these need. */
+/** Files of the pages: styles, `public/pages`, `public/components`, and packages. */
 @Controller()
+@UseInterceptors(PageInterceptor)
 export class PageFilesController {
   readonly #components = new Map(StaticFile.folder('components'));
   readonly #pages = StaticFile.folder('pages');
   readonly #style = new StaticFile('site.css');
 
   @Get('site.css')
-  style(@Res() response: Response): void {
-    this.#style.send(response);
+  style(): StaticFile {
+    return this.#style;
   }
 
   @Get('pages/:file')
-  page(@Param('file') name: string, @Res() response: Response): void {
+  page(@Param('file') name: string): StaticFile {
     const file = this.#pages.get(name);
     if (file === undefined) throw new NotFoundException();
-    file.send(response);
+    return file;
   }
 
   @Get('components/:file')
-  component(@Param('file') name: string, @Res() response: Response): void {
+  component(@Param('file') name: string): StaticFile {
     const file = this.#components.get(name) ?? this.#packaged(name);
     if (file === undefined) throw new NotFoundException();
-    file.send(response);
+    return file;
   }
 
-  /** Read when it is first asked for: most processes show no page. */
+  /** Read on demand, because most processes serve no page. */
   #packaged(name: string): StaticFile | undefined {
     const read = PACKAGED.get(name);
     if (read === undefined) return undefined;

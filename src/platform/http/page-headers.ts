@@ -2,8 +2,8 @@ import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
 /**
- * Headers of the pages people look at: nothing is loaded but from here, no frame shows them, no script
- * or style stands in them. They do not go with JSON answers, which no browser renders.
+ * Headers of HTML pages: resources only from this host, no frames, no inline scripts or styles. JSON answers do not
+ * need them, because no browser renders JSON.
  */
 export const pageHeaders: RequestHandler = helmet({
   contentSecurityPolicy: {
@@ -12,7 +12,7 @@ export const pageHeaders: RequestHandler = helmet({
       defaultSrc: ["'none'"],
       scriptSrc: ["'self'"],
       styleSrc: ["'self'"],
-      // An empty icon, so that no browser asks for one.
+      // An empty icon keeps browsers from requesting one.
       imgSrc: ["'self'", 'data:'],
       connectSrc: ["'self'"],
       baseUri: ["'none'"],
@@ -21,6 +21,6 @@ export const pageHeaders: RequestHandler = helmet({
     },
   },
   referrerPolicy: { policy: 'no-referrer' },
-  // The proxy that terminates TLS decides whether this host must use TLS.
+  // TLS is terminated by a proxy, which decides about HSTS.
   strictTransportSecurity: false,
 });

@@ -1,8 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AppConfig } from '../config/app-config.js';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  StreamableFile,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { map, type Observable } from 'rxjs';
+import { AppConfig } from '../config/app-config.js';
 import { VERSION } from '../config/version.js';
 import { isOps } from './ops.js';
 import { pageHeaders } from './page-headers.js';
+import { StaticFile } from './static-file.js';
 
 export const PRODUCT = 'x402-settle';
 
@@ -10,7 +20,7 @@ export interface PageLink {
   readonly href: string;
   readonly name: string;
   readonly about: string;
-  /** Whether this process has it, at the operators' port or at the public one. */
+  /** Whether this process serves the page, on the operators' or the public port. */
   readonly isOn: (config: AppConfig, isForOps: boolean) => boolean;
 }
 
@@ -59,22 +69,24 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-interface PageContent {
+/** The content of a page, without its frame. */
+export interface PageContent {
   readonly title: string;
-  /** A module of `public/pages`, which fills the page. */
+  /** A module in `public/pages` that fills the page. */
   readonly script?: string;
-  /** HTML that is there before the script, and without one. */
+  /** HTML shown before the script runs, and without scripts. */
   readonly main?: string;
 }
 
-/** Steps up of a link on a page; deeper paths have an error page with links that lead nowhere. */
+const HTML = 'text/html; charset=utf-8';
+/** Maximum steps up in a link; links on an error page of a deeper path do not work. */
 const LINK_DEPTH_MOST = 16;
 const NO_SCRIPT = '<noscript><p class="error">This page needs JavaScript.</p></noscript>';
 
 /**
  * A page with the navigation of this process.
  *
- * @param up - the way to the root, for links: the service may stand below a path of its host.
+ * @param up - relative path to the root, because a proxy may serve the service below a path.
  */
 function htmlOf(
   { title, script, main = NO_SCRIPT }: PageContent,
@@ -113,26 +125,60 @@ interface PageSite {
   readonly path: string;
 }
 
+/** A page as HTML, with links relative to its path. */
+function pageAt(request: IncomingMessage, config: AppConfig, content: PageContent): string {
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  const depth = Math.max(0, path.split('/').length - 2);
+  // Bounded, because a path of thousands of slashes would cause very long links.
+  const up = '../'.repeat(Math.min(depth, LINK_DEPTH_MOST));
+  return htmlOf(content, { config, isForOps: isOps(request), up, path });
+}
+
 /** Answers with a page. */
 export function sendPage(
   response: ServerResponse,
   request: IncomingMessage,
-  { config, status = 200, ...content }: PageContent & { config: AppConfig; status?: number },
+  { config, status, ...content }: PageContent & { config: AppConfig; status: number },
 ): void {
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  const depth = Math.max(0, path.split('/').length - 2);
-  // A path of thousands of slashes would be answered with links of thousands of steps.
-  const up = '../'.repeat(Math.min(depth, LINK_DEPTH_MOST));
-  const text = htmlOf(content, { config, isForOps: isOps(request), up, path });
-  pageHeaders(request as never, response as never, () => undefined);
+  const text = pageAt(request, config, content);
+  setBrowserHeaders(request, response);
   response.statusCode = status;
-  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  response.setHeader('Content-Type', HTML);
   response.setHeader('Content-Length', Buffer.byteLength(text));
-  response.setHeader('Cache-Control', 'no-cache');
   response.end(text);
 }
 
-/** Whether a person asks by a browser, which names HTML; programs do not. */
+/** A new version of the service has new pages and files under the same names. */
+function setBrowserHeaders(request: IncomingMessage, response: ServerResponse): void {
+  pageHeaders(request as never, response as never, () => undefined);
+  response.setHeader('Cache-Control', 'no-cache');
+}
+
+/** Sends pages and files that handlers return. */
+@Injectable()
+export class PageInterceptor implements NestInterceptor<PageContent | StaticFile> {
+  constructor(private readonly config: AppConfig) {}
+
+  intercept(
+    context: ExecutionContext,
+    next: CallHandler<PageContent | StaticFile>,
+  ): Observable<string | StreamableFile> {
+    const http = context.switchToHttp();
+    const [request, response] = [http.getRequest<Request>(), http.getResponse<Response>()];
+    return next.handle().pipe(
+      map((shown) => {
+        setBrowserHeaders(request, response);
+        if (shown instanceof StaticFile) {
+          return new StreamableFile(shown.bytes, { type: shown.type });
+        }
+        response.setHeader('Content-Type', HTML);
+        return pageAt(request, this.config, shown);
+      }),
+    );
+  }
+}
+
+/** Whether the client is a browser, which accepts HTML; programs do not. */
 export function wantsPage({ method, headers }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html');
 }

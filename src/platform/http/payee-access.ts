@@ -1,17 +1,14 @@
 import type { Address } from 'viem';
 
-/** What the keys of an owner may list and subscribe to, also without a request. */
+/** Payees that the API keys of an owner may list and subscribe to, independent of a request. */
 export interface PayeeAccess {
   /**
-   * @param owner - the id of an API key, as `callerOf` tells it.
-   * @returns payees in lower case; none where there is no such key any more.
+   * @param owner - the id of an API key, from `callerOf`.
+   * @returns payees in lower case; empty if the key no longer exists.
    */
   payeesOfOwner(owner: string): ReadonlySet<Address>;
 
-  /**
-   * Whether it is an operator's: every key of this id that may read settlements has the scope
-   * `admin` too.
-   */
+  /** Whether every key of this id with the scope `history` has the scope `admin` too. */
   isOperator(owner: string): boolean;
 }
 

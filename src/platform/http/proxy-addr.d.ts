@@ -1,4 +1,4 @@
-/** The part of it that is used; the package has no types of its own. */
+/** The used part of the package, which has no types. */
 declare module 'proxy-addr' {
   import type { IncomingMessage } from 'node:http';
 

@@ -84,7 +84,7 @@ describe('a body', () => {
       'inflates to many times its size',
       gzipSync(JSON.stringify('x'.repeat(MIB - 2))),
       { 'Content-Encoding': 'gzip' },
-      '400 The body inflates to more than 32 times its size.',
+      '400 The decompressed body is more than 32 times as large as the compressed body.',
     ],
     ['is nested too deep', deep, {}, '400 The body is nested too deep'],
     ['inflates to brackets', gzipSync(deep), { 'Content-Encoding': 'gzip' }, '400'],
@@ -113,6 +113,21 @@ describe('a body', () => {
     expect(read).toBe(0);
     socket.destroy();
     await until(() => LONG_BODIES.left === BUDGET);
+  });
+
+  it('by brotli counts as what it may declare, and keeps no others out', async () => {
+    const sockets = await Promise.all(Array.from({ length: 8 }, () => connected(port)));
+    const begun = aRequest('/', brotliCompressSync(json), { 'Content-Encoding': 'br' });
+    for (const socket of sockets) socket.write(begun.subarray(0, begun.length - 20));
+    const answered = async (status: string): Promise<void> => {
+      const next = () => answerTo(brotliCompressSync(json), { 'Content-Encoding': 'br' });
+      while (!(await next()).startsWith(status));
+    };
+    await answered('429');
+    expect(await answerTo(gzipSync(json), { 'Content-Encoding': 'gzip' })).toMatch(/^200/);
+    for (const socket of sockets) socket.write(begun.subarray(begun.length - 20));
+    await answered('200');
+    for (const socket of sockets) socket.destroy();
   });
 
   it('is refused when there are too many long ones, and what comes after that is not counted', async () => {
@@ -163,7 +178,7 @@ describe('a body', () => {
     socket.write(
       aRequest('/', gzipSync(JSON.stringify('x'.repeat(MIB - 2))), { 'Content-Encoding': 'gzip' }),
     );
-    await until(() => text.includes('times its size'));
+    await until(() => text.includes('as large as the compressed body'));
     socket.write(aRequest('/', '[1]'));
     await until(() => text.includes('<200 3>'));
     socket.destroy();

@@ -5,13 +5,14 @@ import {
   BadRequestException,
   HttpException,
   HttpStatus,
+  Inject,
   Injectable,
   PayloadTooLargeException,
   RequestTimeoutException,
   UnsupportedMediaTypeException,
 } from '@nestjs/common';
 import { AppConfig } from '../config/app-config.js';
-import { BodyShare, FREE_BODY_BYTES, LONG_BODIES } from './byte-budget.js';
+import { BodyShare, ByteBudget, FREE_BODY_BYTES, LONG_BODIES } from './byte-budget.js';
 import { hasFewBrackets } from './json-brackets.js';
 import { whenOver } from './response-end.js';
 
@@ -19,36 +20,48 @@ import { whenOver } from './response-end.js';
  * Milliseconds a body may take to arrive, as a guard against slow senders (slowloris). The largest
  * body takes a tenth of it on a slow line.
  */
-const BODY_TIMEOUT_MS = 10_000;
+export const BODY_TIMEOUT_MS = 10_000;
 
 const CROWD_RETRY_SECONDS = 1;
 
-/** Nothing that is sent to a facilitator or a wallet comes near them. */
+/** Far above any request to a facilitator or a wallet. */
 const BRACKETS = { maxDepth: 64, maxCount: 20_000 } as const;
-/** Brackets in so few bytes cost less than what every body costs. */
+/** In fewer bytes, brackets cost less than the reading of the body. */
 const FEW_BYTES = 16_384;
 
-/** How a compressed body is read: by the name of its encoding. */
-const INFLATERS: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
+/** A way to read a compressed body, the memory that it takes, and the budget for that. */
+interface Inflater {
+  readonly make: () => Transform;
+  readonly bytes: number;
+  readonly budget: ByteBudget;
+}
+
+const ZLIB = { bytes: 65_536, budget: LONG_BODIES } as const;
+/**
+ * Brotli has up to 256 tables of each of three kinds, of about 4 KiB each, which a body of 1 KB declares. With a budget
+ * of their own, for eight bodies at once, they keep no others out.
+ */
+const BROTLI = { bytes: 3_145_728, budget: new ByteBudget(25_165_824) } as const;
+
+/** By the name of an encoding. */
+const INFLATERS: Readonly<Record<string, Inflater>> = {
+  gzip: { make: createGunzip, ...ZLIB },
+  deflate: { make: createInflate, ...ZLIB },
+  br: { make: createBrotliDecompress, ...BROTLI },
 };
-/** What a decompressor takes for itself. */
-const INFLATER_BYTES = 65_536;
 /** The highest inflation of a compressed body, as a multiple of its size, beyond {@link FREE_BODY_BYTES}. */
 const INFLATED_TIMES_MAX = 32;
 
-/** Reads x402 bodies. Guards have run by then: nothing is read for who may not ask. */
+/** Reads JSON bodies. Guards run earlier, so no body is read of a refused caller. */
 @Injectable()
 export class JsonBodyReader {
   readonly #maxBytes: number;
 
-  constructor({ bodyMaxBytes }: AppConfig) {
+  constructor(@Inject(AppConfig) { bodyMaxBytes }: Pick<AppConfig, 'bodyMaxBytes'>) {
     this.#maxBytes = bodyMaxBytes;
   }
 
-  /** @throws HttpException when the body is not JSON, is too large or does not come. */
+  /** @throws HttpException if the body is not JSON, too large, or does not arrive in time. */
   async json(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const body = await this.#arrive(request, response);
     if (body.length === 0) {
@@ -67,16 +80,16 @@ export class JsonBodyReader {
   }
 
   #arrive(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
-    const makeInflater = inflaterFor(request);
+    const inflater = inflaterFor(request);
     if (Number(request.headers['content-length'] ?? 0) > this.#maxBytes) {
       throw new PayloadTooLargeException();
     }
     const body = new ArrivingBody(request, response, this.#maxBytes);
-    return makeInflater === undefined ? body.plain() : body.inflated(makeInflater);
+    return inflater === undefined ? body.plain() : body.inflated(inflater);
   }
 }
 
-/** One body on its way in. It ends once: whole, refused, or with its connection. */
+/** One arriving body. It ends once: complete, refused, or with its connection. */
 class ArrivingBody {
   readonly #timer: NodeJS.Timeout;
   readonly #outcome: Promise<Buffer>;
@@ -85,6 +98,8 @@ class ArrivingBody {
   #reject: (error: HttpException) => void = () => undefined;
   #isEnded = false;
   #inflater: Transform | undefined;
+  /** The memory of {@link #inflater}. */
+  #working: BodyShare | undefined;
   /** Bytes as they came, and as they are kept. */
   #received = 0;
   #size = 0;
@@ -119,17 +134,18 @@ class ArrivingBody {
   }
 
   /** All of it counts: its client has hardly sent anything for it. */
-  inflated(makeInflater: () => Transform): Promise<Buffer> {
+  inflated({ make, bytes, budget }: Inflater): Promise<Buffer> {
     const share = this.#share(0);
     if (this.#isEnded) return this.#outcome;
-    if (!share.add(INFLATER_BYTES)) {
+    this.#working = new BodyShare(budget, 0);
+    if (!this.#working.add(bytes)) {
       this.#refuseCrowd();
       return this.#outcome;
     }
     this.request.on('data', (chunk: Buffer) => {
       this.#received += chunk.length;
     });
-    this.#inflater = makeInflater()
+    this.#inflater = make()
       .on('data', (chunk: Buffer) => {
         const isTooMuch =
           this.#size + chunk.length > FREE_BODY_BYTES + this.#received * INFLATED_TIMES_MAX;
@@ -146,11 +162,12 @@ class ArrivingBody {
     return this.#outcome;
   }
 
-  /** A part of the budget, until the request is answered or its connection closed. */
+  /** A share of the budget, until the request is answered or its connection closed. */
   #share(freeBytes: number): BodyShare {
     const share = new BodyShare(LONG_BODIES, freeBytes);
     whenOver(this.response, () => {
-      this.#refuse(cutOff());
+      // Nearly every body has ended by now, and an exception with its stack is not cheap.
+      if (!this.#isEnded) this.#refuse(cutOff());
       share.release();
     });
     return share;
@@ -179,7 +196,7 @@ class ArrivingBody {
     this.#reject(error);
   }
 
-  /** Bytes that still arrive belong to no request. */
+  /** Bytes that still arrive are dropped. */
   #leave(error: HttpException): void {
     if (!this.response.headersSent) this.response.setHeader('Connection', 'close');
     this.#refuse(error);
@@ -199,6 +216,7 @@ class ArrivingBody {
   #stop(): void {
     this.#isEnded = true;
     clearTimeout(this.#timer);
+    this.#working?.release();
     if (this.#inflater === undefined) return;
     // The rest of the body is read and dropped, so that the connection can be used again.
     this.request.unpipe(this.#inflater).resume();
@@ -212,12 +230,12 @@ function cutOff(): BadRequestException {
 
 function inflatesTooMuch(): BadRequestException {
   return new BadRequestException(
-    `The body inflates to more than ${INFLATED_TIMES_MAX} times its size.`,
+    `The decompressed body is more than ${INFLATED_TIMES_MAX} times as large as the compressed body.`,
   );
 }
 
 /** @throws UnsupportedMediaTypeException */
-function inflaterFor({ headers }: IncomingMessage): (() => Transform) | undefined {
+function inflaterFor({ headers }: IncomingMessage): Inflater | undefined {
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding === 'identity') return undefined;
   const inflater = Object.hasOwn(INFLATERS, encoding) ? INFLATERS[encoding] : undefined;

@@ -67,9 +67,9 @@ describe('a body', () => {
     [[order()], 'The body must be a JSON object.'],
     ['x', 'The body must be a JSON object.'],
     [7, 'The body must be a JSON object.'],
-    [order({ payees: ADDRESS }), 'payees must be an array.'],
-    [order({ payees: null }), 'payees must be an array.'],
-    [order({ payees: [] }), 'payees must contain at least 1 elements.'],
+    [order({ payees: ADDRESS }), 'payees must be a list of 1 to 2.'],
+    [order({ payees: null }), 'payees must be a list of 1 to 2.'],
+    [order({ payees: [] }), 'payees must be a list of 1 to 2.'],
     [order({ payees: ['<x>'] }), 'payees each must be an address: 0x and 40 hex digits.'],
     [order({ terms: [{ amount: 1 }] }), 'terms[0].amount must be atomic units as decimal text.'],
     [
@@ -97,6 +97,31 @@ describe('a body', () => {
       code: 'invalid_request',
       message,
     });
+  });
+
+  it.each<[unknown, object]>([
+    [[], { path: 'body', expected: 'a JSON object', got: 'a list' }],
+    [order({ '<evil>': 1 }), { path: 'body', expected: 'only payees, terms' }],
+    [order({ payees: null }), { path: 'payees', expected: 'a list of 1 to 2', got: 'null' }],
+    [{ terms: [] }, { path: 'payees', expected: 'a list of 1 to 2', got: 'nothing' }],
+    [
+      order({ payees: ['<x>'] }),
+      { path: 'payees', expected: 'each an address: 0x and 40 hex digits', got: 'a list' },
+    ],
+    [
+      order({ terms: [{ amount: 'a secret', days: 'x' }] }),
+      {
+        path: 'terms[0].amount',
+        expected: 'atomic units as decimal text',
+        got: 'text of 8 characters',
+      },
+    ],
+    [
+      order({ terms: [{ amount: '1', evil: '<x>' }] }),
+      { path: 'terms[0]', expected: 'only known fields' },
+    ],
+  ])('is refused with the first wrong place: %j', async (value, place) => {
+    await expect(body(value)).rejects.toHaveProperty('place', place);
   });
 
   it.each([
@@ -172,6 +197,14 @@ describe('a query', () => {
     [{ toString: 'x', limit: '0' }, 'unknown parameter; known are sale, limit.'],
   ])('is refused by the names of parameters, and without a value: %j', async (value, message) => {
     await expect(query(value)).rejects.toMatchObject({ code: 'invalid_query', message });
+  });
+
+  it.each<[unknown, object]>([
+    [{ limit: '51' }, { path: 'limit', expected: 'a whole number, 1 to 50', got: '51' }],
+    [{ sale: ['open', 'open'] }, { path: 'sale', expected: 'given once', got: 'a list' }],
+    [{ '<evil>': 'x' }, { path: 'query', expected: 'only sale, limit' }],
+  ])('is refused with the first wrong place: %j', async (value, place) => {
+    await expect(query(value)).rejects.toHaveProperty('place', place);
   });
 
   it('drops unknown parameters where its class says so', async () => {

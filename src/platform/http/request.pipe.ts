@@ -10,20 +10,21 @@ import {
 import { ApiExtension } from '@nestjs/swagger';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
+import { type Place, placeOf } from '../../protocol/diagnosis/place.js';
 import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import { CodedError } from './coded-error.js';
 
-/** An answer names no more problems than these. */
+/** Maximum problems in one answer. */
 const PROBLEMS_MAX = 16;
 
 /**
- * The libraries walk what they are given by calling themselves, and compare each name of an object with all others. The
- * largest body that is expected is that of a request that `POST /v2/doctor` is to make, of 2000 values.
+ * The validation libraries are recursive, and compare each name of an object with all others. The largest expected
+ * body is `POST /v2/doctor` with a request body of 2000 values.
  */
 const BOUNDS = { maxDepth: 64, maxValues: 2200 } as const;
 
-/** What TypeScript emits for a parameter whose type is no class. */
+/** Types that TypeScript emits for parameters without a class. */
 const BUILT_IN = new Set<unknown>([Object, String, Number, Boolean, Array]);
 
 type Part = 'body' | 'query';
@@ -34,23 +35,23 @@ const UNKNOWN: Readonly<Record<Part, string>> = {
   query: 'unknown parameter',
 };
 
-/** Classes whose unknown fields are dropped. */
+/** DTO classes that drop unknown fields. */
 const TOLERANT = new WeakSet<object>();
 
-/** Codes of DTO classes that have one of their own. */
+/** DTO classes with their own error code. */
 const CODE_OF = new WeakMap<object, string>();
 
-/** Names the code that a DTO class is refused with, in place of `invalid_request` or `invalid_query`. */
+/** Sets the error code of a DTO class, instead of `invalid_request` or `invalid_query`. */
 export function RefusedWith(code: string): ClassDecorator {
   return (type) => {
     CODE_OF.set(type, code);
   };
 }
 
-/** What the OpenAPI schema of such a class says. */
+/** Mark in the OpenAPI schema of such a class. */
 export const IGNORES_UNKNOWN = 'x-ignores-unknown';
 
-/** Marks a DTO class whose unknown fields or parameters are dropped. Those of other classes are refused. */
+/** Marks a DTO class that drops unknown fields or parameters. Other classes refuse them. */
 export function IgnoresUnknown(): ClassDecorator {
   return (type) => {
     TOLERANT.add(type);
@@ -58,18 +59,18 @@ export function IgnoresUnknown(): ClassDecorator {
   };
 }
 
-/** What the OpenAPI schema of a class says until it becomes `anyOf`. */
+/** Mark in the OpenAPI schema of a class until it becomes `anyOf`. */
 export const NEEDS_ONE_OF = 'x-needs-one-of';
 
-/** Says in the OpenAPI schema of a DTO class that one of these fields has to be there; its handler refuses what has none. */
+/** States in the OpenAPI schema of a DTO class that one of these fields is required. Its handler enforces that. */
 export function NeedsOneOf(...fields: readonly string[]): ClassDecorator {
   return ApiExtension(NEEDS_ONE_OF, fields);
 }
 
 /**
  * Validates bodies and queries by the decorators of their DTO classes, and answers 400 with `invalid_request` or
- * `invalid_query`. The message names the fields that are wrong and what they must be, and never a value.
- * A parameter of another type than a DTO class is handed on as it is.
+ * `invalid_query`. The message names the wrong fields and their rules, never a value. The place is that of the first
+ * wrong field. Parameters without a DTO class pass unchanged.
  */
 @Injectable()
 export class RequestPipe implements PipeTransform {
@@ -82,35 +83,50 @@ export class RequestPipe implements PipeTransform {
     const { type: part, metatype } = metadata;
     if ((part !== 'body' && part !== 'query') || !isDto(metatype)) return value;
     const code = CODE_OF.get(metatype) ?? CODES[part];
-    if (!isJsonObject(value)) throw new CodedError(400, code, 'The body must be a JSON object.');
+    const refusal = (message: string, place: Place): CodedError =>
+      new CodedError(400, code, message, { place });
+    if (!isJsonObject(value)) {
+      const place = placeOf(part, 'a JSON object', value);
+      throw refusal('The body must be a JSON object.', place);
+    }
     const isTolerant = TOLERANT.has(metatype);
     const names = namesOf(metatype);
     const sent = Object.entries(value);
-    // Before the libraries see them: of thousands of names each costs them as much as all before it.
+    // Unknown names are removed before the libraries run, because each of thousands of names costs them as much as
+    // all before it.
     const known = sent.filter(([name]) => names.has(name));
     if (!isTolerant && known.length < sent.length) {
-      throw new CodedError(400, code, `${UNKNOWN[part]}; known are ${[...names].join(', ')}.`);
+      const listed = [...names].join(', ');
+      const place = { path: part, expected: `only ${listed}` };
+      throw refusal(`${UNKNOWN[part]}; known are ${listed}.`, place);
     }
     const picked = Object.fromEntries(known);
     if (!isWithinBounds(picked, BOUNDS)) {
-      throw new CodedError(400, code, 'The body is nested too deep, or has too many values.');
+      const { maxDepth, maxValues } = BOUNDS;
+      const expected = `at most ${maxDepth} levels and ${maxValues} values`;
+      const message = 'The body is nested too deep, or has too many values.';
+      throw refusal(message, { path: part, expected });
     }
     if (hasPrototypeName(picked)) {
-      throw new CodedError(400, code, 'A field must not be named __proto__ or constructor.');
+      const expected = 'no field named __proto__ or constructor';
+      const message = 'A field must not be named __proto__ or constructor.';
+      throw refusal(message, { path: part, expected });
     }
     try {
       const pipe = this.#pipes[part][isTolerant ? 'tolerant' : 'strict'];
       return (await pipe.transform(picked, metadata)) as unknown;
     } catch (error) {
-      throw error instanceof CodedError ? new CodedError(400, code, error.message) : error;
+      throw error instanceof CodedError && error.place
+        ? refusal(error.message, error.place)
+        : error;
     }
   }
 }
 
 /**
- * class-transformer calls what an object has as `constructor`, and drops both names in silence.
+ * class-transformer calls the `constructor` of an object, and silently drops both names.
  *
- * @param value - of few levels and values.
+ * @param value - with bounded depth and size.
  */
 function hasPrototypeName(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
@@ -121,7 +137,7 @@ function hasPrototypeName(value: unknown): boolean {
 
 const NAMES = new WeakMap<object, ReadonlySet<string>>();
 
-/** The fields of a DTO class. */
+/** The field names of a DTO class. */
 function namesOf(type: Type): ReadonlySet<string> {
   const known = NAMES.get(type);
   if (known !== undefined) return known;
@@ -142,44 +158,57 @@ function pipe(part: Part, forbidNonWhitelisted: boolean): ValidationPipe {
     forbidNonWhitelisted,
     transform: true,
     stopAtFirstError: true,
-    // The value is only asked whether it is a list. No message has it.
+    // The value is only described. No answer contains it.
     validationError: { target: false },
     validatorPackage: classValidator,
     transformerPackage: classTransformer,
     exceptionFactory: (errors) => {
-      const problems = [...new Set(problemsOf(errors, part))];
-      const listed = problems.slice(0, PROBLEMS_MAX).join('; ');
+      const problems = [...problemsOf(errors, part)];
+      const messages = [...new Set(problems.map(({ message }) => message))];
+      const listed = messages.slice(0, PROBLEMS_MAX).join('; ');
       return new CodedError(
         400,
         CODES[part],
-        `${listed}${problems.length > PROBLEMS_MAX ? '; …' : '.'}`,
+        `${listed}${messages.length > PROBLEMS_MAX ? '; …' : '.'}`,
+        { place: problems[0]?.place },
       );
     },
   };
   return new ValidationPipe(options);
 }
 
+interface FieldProblem {
+  readonly message: string;
+  readonly place: Place;
+}
+
 function* problemsOf(
   errors: readonly ValidationError[],
   part: Part,
   parent = '',
-): Generator<string, void> {
+): Generator<FieldProblem, void> {
   for (const { property, constraints = {}, children = [], value } of errors) {
     const path = pathOf(parent, property);
     if ('whitelistValidation' in constraints) {
-      // Of a nested part: those of the whole were refused before.
-      yield `${parent}: ${UNKNOWN[part]}`;
+      // Unknown fields of a nested object; those of the root were refused before.
+      const place = { path: parent, expected: 'only known fields' };
+      yield { message: `${parent}: ${UNKNOWN[part]}`, place };
       continue;
     }
     const [message] = Object.values(constraints);
     if (message !== undefined) {
-      yield part === 'query' && Array.isArray(value)
-        ? `${path} must be given once`
-        : `${path} ${message.startsWith(`${property} `) ? message.slice(property.length + 1) : message}`;
+      const isRepeated = part === 'query' && Array.isArray(value);
+      const rule = isRepeated ? 'must be given once' : withoutName(message, property);
+      const expected = rule.replace(/^(each )?must be /, '$1');
+      yield { message: `${path} ${rule}`, place: placeOf(path, expected, value) };
     }
     yield* problemsOf(children, part, path);
   }
 }
+
+/** Messages begin with the name of the field. */
+const withoutName = (message: string, name: string): string =>
+  message.startsWith(`${name} `) ? message.slice(name.length + 1) : message;
 
 /** `payees[0]`, `terms.network`. */
 function pathOf(parent: string, property: string): string {

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Calls once when a response is answered or its connection closed, at once where it is already. */
+/** Calls back once when a response is answered or its connection closed; at once if that has happened. */
 export function whenOver(response: ServerResponse, release: () => void): void {
   if (response.destroyed) release();
   else response.once('close', release);
 }
 
 /**
- * Tells once, when a response is over, whether its last byte was handed to the system. That is known for certain at the
- * moment it finishes: a connection may end between that and the close of the response.
+ * Calls back once at the end of a response, with whether its last byte was passed to the system. Only the `finish`
+ * event shows this reliably, because the connection may end before the `close` event.
  */
 export function whenAnswered(
   response: ServerResponse,
@@ -18,7 +18,7 @@ export function whenAnswered(
   const { socket } = response;
   let isHandedOver = false;
   response.prependOnceListener('finish', () => {
-    // Node 20 finishes what a broken connection could not take.
+    // Node 20 also finishes a response whose connection is broken.
     isHandedOver = socket !== null && !socket.destroyed && socket.errored === null;
   });
   whenOver(response, () => {
@@ -27,10 +27,10 @@ export function whenAnswered(
 }
 
 /**
- * About, for logs: whether the last byte of a response that has closed was handed to the system. By `writableFinished` alone Node
- * 20 says so of all that waits when the connection breaks.
+ * Whether the last byte of a closed response was passed to the system; approximate, for logs. On Node 20
+ * `writableFinished` alone is also true for bytes that waited when the connection broke.
  *
- * @param socket - that of the response before it closed.
+ * @param socket - the socket of the response before it closed.
  */
 export function isHandedOver(response: ServerResponse, socket: Socket | null): boolean {
   return response.writableFinished && socket?.destroyed === false;

@@ -1,10 +1,10 @@
 import { Injectable, NotFoundException, type PipeTransform } from '@nestjs/common';
 import { isSettlementId } from '../../protocol/payment/wire-values.js';
 
-/** Said of an id, a hash or an authorization that belongs to no settlement. */
+/** The message for an id, a hash or an authorization without a settlement. */
 export const NO_SUCH_SETTLEMENT = 'No settlement has this id, transaction or authorization.';
 
-/** A path parameter that names a settlement: there is nothing at what no settlement is called. */
+/** Checks a settlement id in a path. A malformed id gets the same 404 as an unknown one. */
 @Injectable()
 export class SettlementIdPipe implements PipeTransform<string, string> {
   transform(id: string): string {

@@ -1,7 +1,7 @@
 import { Catch, type Type } from '@nestjs/common';
 import { ErrorFilter } from './error.filter.js';
 
-/** The error filter of routes that answer with this text where Redis, a chain or the database is away. */
+/** An error filter with this text for the time when Redis, a chain or the database is unavailable. */
 export function unavailableFilter(text: string): Type<ErrorFilter> {
   @Catch()
   class UnavailableFilter extends ErrorFilter {
@@ -12,5 +12,5 @@ export function unavailableFilter(text: string): Type<ErrorFilter> {
 
 export const LOOK_UP_UNAVAILABLE = 'The look-up is unavailable right now. Try again.';
 
-/** Of look-ups: what cannot be asked now is not unknown. */
+/** For look-ups: unavailable data is not unknown data. */
 export const LookUpErrorFilter = unavailableFilter(LOOK_UP_UNAVAILABLE);

@@ -2,10 +2,10 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface UnreadBounds {
-  /** A client has to take `leastBytes` of what waits for it, or all of that, within so many milliseconds. */
+  /** A client must read `leastBytes` of its waiting bytes, or all of them, within this time. */
   readonly silenceMs: number;
   readonly leastBytes: number;
-  /** Bytes that may wait for all clients of the server together. */
+  /** Maximum waiting bytes of all clients of the server together. */
   readonly maxBytes: number;
   readonly everyMs: number;
 }
@@ -17,16 +17,16 @@ const BOUNDS: UnreadBounds = {
   everyMs: 500,
 };
 
-/** A connection with bytes that its client has not taken. */
+/** A connection with bytes that its client has not read. */
 interface Reader {
-  /** Bytes taken when it was last seen to make progress, and when that was. */
+  /** The number of read bytes at the last progress, and its time. */
   taken: number;
   since: number;
 }
 
 /**
- * Closes connections whose clients do not read: what waits for them is memory. Where all of it together is
- * too much, who has read nothing for the longest time goes first. What a client sends is no sign that it reads.
+ * Closes connections whose clients do not read their answers, which take memory. If all waiting bytes together exceed
+ * the limit, the client with the longest silence is closed first. Bytes that a client sends do not count as reading.
  */
 export function limitUnread(server: Server, bounds: UnreadBounds = BOUNDS): void {
   const sockets = new Set<Socket>();
@@ -63,7 +63,7 @@ function sweep(
     const reader = readers.get(socket);
     if (reader === undefined || taken - reader.taken >= leastBytes) {
       readers.delete(socket);
-      // At the end of the map: it goes from the longest silence to the shortest.
+      // Moved to the end of the map, so that the map is sorted by silence, the longest first.
       readers.set(socket, { taken, since: now });
     } else if (now - reader.since >= silenceMs) {
       socket.resetAndDestroy();
@@ -74,12 +74,12 @@ function sweep(
   for (const socket of readers.keys()) {
     if (unread <= maxBytes) return;
     unread -= socket.writableLength;
-    // A reset lets the system's own buffers go as well.
+    // A reset also frees the buffers of the operating system.
     socket.resetAndDestroy();
   }
 }
 
-/** Node tells of a write when all of it is out; the handle below knows how far it is. */
+/** Node reports a write only when it is complete; the handle knows the partial progress. */
 function bytesTaken(socket: Socket): number {
   const { _handle: handle } = socket as {
     readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;

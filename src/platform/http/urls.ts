@@ -1,7 +1,7 @@
 /**
- * As `URL.canParse`, which denies names beyond ASCII once it is compiled (seen in Node 20).
+ * Like `URL.canParse`, which wrongly refuses names outside ASCII when compiled (seen in Node 20).
  *
- * @param base - of a relative one.
+ * @param base - for a relative URL.
  */
 export function isUrl(text: string, base?: string | URL): boolean {
   try {
@@ -12,11 +12,11 @@ export function isUrl(text: string, base?: string | URL): boolean {
   }
 }
 
-/** Whether a URL is another one, or lies below it. */
+/** Whether a URL equals another URL, or is below it. */
 export function isBelow(url: URL, site: URL): boolean {
   const folder = site.pathname.replace(/\/*$/, '/');
   return url.origin === site.origin && `${url.pathname}/`.startsWith(folder);
 }
 
-/** This machine, by the names of RFC 8252, section 7.3. */
+/** Names of this machine (RFC 8252, section 7.3). */
 export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);

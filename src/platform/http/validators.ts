@@ -24,28 +24,31 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import type { JsonObject } from './openapi.js';
 
-/**
- * Decorators of DTO fields: each carries the rule for a value and its schema in the OpenAPI description.
- */
+/** Decorators of DTO fields. Each has the rule for a value and its OpenAPI schema. */
 
 export interface FieldOptions {
-  /** The field may be absent; `null` is a value like others, and refused. */
+  /** The field may be absent. `null` is refused like any other wrong value. */
   readonly optional?: boolean;
   readonly description?: string;
   readonly example?: string | number;
   /** The field is a list of such values. */
-  readonly each?: { readonly min?: number; readonly max: number };
+  readonly each?: ListBounds;
+}
+
+interface ListBounds {
+  readonly min?: number;
+  readonly max: number;
 }
 
 interface Rule {
   readonly name: string;
   readonly isValid: (value: unknown) => boolean;
-  /** What the value must be, to follow the name of the field: `must be …`. */
+  /** The rule in words, to be placed after the name of the field: `must be …`. */
   readonly message: string;
   readonly schema: JsonObject;
 }
 
-/** A field with a rule of its own. */
+/** A field with a custom rule. */
 export function Field(
   { name, isValid, message, schema }: Rule,
   { optional = false, description, example, each }: FieldOptions = {},
@@ -68,27 +71,30 @@ export function Field(
     { each: each !== undefined },
   );
   return applyDecorators(
-    // The first failure is reported: a list is checked before its items.
-    ...(each === undefined ? [] : [IsArray(), ArrayMinSize(each.min ?? 0), ArrayMaxSize(each.max)]),
+    // Only the first failure is reported, so the list is checked before its items.
+    ...(each === undefined ? [] : listRules(each)),
     rule,
     ...(optional ? [ValidateIf((_dto, value) => value !== undefined)] : []),
     ApiProperty({ ...described, ...about }),
   );
 }
 
+function listRules({ min = 0, max }: ListBounds): PropertyDecorator[] {
+  const size = min === 0 ? `at most ${max}` : `${min} to ${max}`;
+  const options = { message: `$property must be a list of ${size}` };
+  return [IsArray(options), ArrayMinSize(min, options), ArrayMaxSize(max, options)];
+}
+
 const NO_ARGUMENTS = { property: '' } as ValidationArguments;
 
-const listOf = (
-  items: JsonObject,
-  { min = 0, max }: { min?: number; max: number },
-): JsonObject => ({
+const listOf = (items: JsonObject, { min = 0, max }: ListBounds): JsonObject => ({
   type: 'array',
   minItems: min,
   maxItems: max,
   items,
 });
 
-/** 20 bytes in hex, of any letter case. */
+/** 20 bytes in hex, in any letter case. */
 export const IsEvmAddress = (options?: FieldOptions): PropertyDecorator =>
   Field(
     {
@@ -153,7 +159,7 @@ interface TextRule {
 /**
  * Text.
  *
- * @param schema - where the description says more than the rule.
+ * @param schema - if the schema needs more than the rule.
  */
 export function IsText(
   { pattern, minLength = 0, maxLength = 1024, message }: TextRule = {},
@@ -182,7 +188,7 @@ function textSchema({
   return { type: 'string', ...(minLength > 0 && { minLength }), maxLength };
 }
 
-/** One of some words. */
+/** One of these words. */
 export const IsOneOf = (words: readonly string[], options?: FieldOptions): PropertyDecorator =>
   Field(
     {
@@ -212,7 +218,10 @@ interface Bounds {
   readonly message?: string;
 }
 
-/** A whole number of a query, which is text there; the DTO has the number. The default is that of the property. */
+/**
+ * A whole number in a query, where it is text. The DTO holds the number. The default is the initial value of the
+ * property.
+ */
 export const IsQueryInteger = (
   { message, ...bounds }: Bounds,
   options: FieldOptions = {},

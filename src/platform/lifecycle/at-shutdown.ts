@@ -1,43 +1,51 @@
 import { SetMetadata } from '@nestjs/common';
 
 /**
- * What a process does at its end, in this order. The steps of a phase begin together; the next phase begins when they
- * have ended, failed, or run out of time. Whether a step is there depends on whether its provider is.
+ * Phases of a shutdown, in order. The steps of a phase begin together; the next phase begins when they have ended,
+ * failed, or timed out. A step exists if its provider does.
  */
 export const SHUTDOWN_PHASES = [
-  /** Load balancers learn that this process wants no new requests. */
+  /** Load balancers learn that this process accepts no new requests. */
   'announce',
-  /** Requests that wait for something are answered with what is known. */
+  /** Waiting requests are answered with the known facts. */
   'waits',
   /** No connection is accepted any more. */
   'doors',
-  /** The lanes go to another process, if there is one: the requests that still run are settled there. */
+  /** The lanes are released to another process, if there is one, which settles the running requests. */
   'hand-over',
-  /** The requests that still run are answered. Without another process they need the lanes of this one. */
+  /** The running requests are answered. Without another process they still need the lanes of this one. */
   'requests',
   'lanes',
-  /** Attempts that were begun with the phase `waits` have ended. */
+  /** Running webhook attempts end; no new one starts since the phase `waits`. */
   'webhooks',
-  /** Work that another process repeats: reconciliation, lost settlements, the catalogue. */
+  /** Background work stops, and another process continues it: reconciliation, lost settlements, the catalogue. */
   'background',
-  /** The changes of the earlier phases are archived by the next archiver, if not by this one. */
+  /** The archiver stops; another one archives the changes of the earlier phases. */
   'archive',
   'traces',
-  /** The process leaves the deployment. Connections are closed after that, by the hooks of Nest. */
+  /** The process is removed from the registry. */
   'process',
+  /**
+   * The ledgers no longer wait for this process after a loss of writes, because everything it did is stored. Skipped
+   * if an earlier step failed or timed out. After this, the hooks of Nest close the connections.
+   */
+  'ledgers',
 ] as const;
+
+/** Milliseconds of the grace period that are reserved for the phases after the requests. */
+export const CLOSING_MS = 2000;
 
 export type ShutdownPhase = (typeof SHUTDOWN_PHASES)[number];
 
 export interface ShutdownStep {
   readonly phase: ShutdownPhase;
-  /** In the log, where it fails or takes too long. */
+  /** The name of the step in the log. */
   readonly step: string;
 }
 
 export const SHUTDOWN_STEP = Symbol('SHUTDOWN_STEP');
 
-/** A method of a provider, without parameters, that is called when the process ends. */
+/** Marks a method without parameters that is called at a shutdown. */
 export function AtShutdown(phase: ShutdownPhase, step: string): MethodDecorator {
   return SetMetadata(SHUTDOWN_STEP, { phase, step } satisfies ShutdownStep);
 }

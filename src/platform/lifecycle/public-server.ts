@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { AtShutdown } from './at-shutdown.js';
 
-/** The public port at the end of a process. The operators' port stays open until its connections are closed. */
+/** The shutdown of the public port. The operators' port stays open until the connections of the process are closed. */
 @Injectable()
 export class PublicServer {
   #answered = Promise.resolve();
@@ -13,7 +13,7 @@ export class PublicServer {
   @AtShutdown('doors', 'requests')
   close(): void {
     const server = this.adapter.httpAdapter.getHttpServer() as Server;
-    // A connection that is kept for another request would keep this process for as long.
+    // An idle kept-alive connection would delay the end of this process.
     server.keepAliveTimeout = 1;
     this.#answered = new Promise((resolve) => {
       server.close(() => {

@@ -24,6 +24,12 @@ describe('the order of a shutdown', () => {
       taken.push('never');
     }
   }
+  class Last {
+    @AtShutdown('ledgers', 'last')
+    end(): void {
+      taken.push('last');
+    }
+  }
   class Failing {
     @AtShutdown('requests', 'failing')
     end(): void {
@@ -84,6 +90,15 @@ describe('the order of a shutdown', () => {
     expect(performance.now() - begun).toBeLessThan(1500);
     expect(taken).toEqual(['early', 'hanging', 'late', 'closing']);
     expect(failed).toEqual(['hanging']);
+  });
+
+  it('is forgotten by the ledgers last, and only where all of it ended', async () => {
+    await ended([new Last(), new Early()]);
+    expect(taken).toEqual(['early', 'late', 'last', 'closing']);
+    await ended([new Last(), new Failing(), new Early()]);
+    expect(taken).toEqual(['early', 'failing', 'late', 'closing']);
+    await ended([new Last(), new Hanging()], 200);
+    expect(taken).toEqual(['hanging', 'closing']);
   });
 
   it('leaves time for the phases behind the requests', async () => {

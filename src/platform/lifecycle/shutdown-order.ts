@@ -4,6 +4,7 @@ import { Logger } from 'nestjs-pino';
 import { withTimeout } from '../concurrency/timing.js';
 import { AppConfig } from '../config/app-config.js';
 import {
+  CLOSING_MS,
   SHUTDOWN_PHASES,
   SHUTDOWN_STEP,
   type ShutdownPhase,
@@ -14,11 +15,9 @@ interface Step extends ShutdownStep {
   readonly take: () => Promise<unknown>;
 }
 
-/** Kept of the grace period for what comes after these phases. */
-const CLOSING_MS = 2000;
 const LEAVE_TIME: ReadonlySet<ShutdownPhase> = new Set(['hand-over', 'requests', 'webhooks']);
 
-/** Ends this process by the steps that its providers name with `AtShutdown`. */
+/** Shuts this process down by the steps that providers mark with `AtShutdown`. */
 @Injectable()
 export class ShutdownOrder {
   constructor(
@@ -29,10 +28,10 @@ export class ShutdownOrder {
   ) {}
 
   /**
-   * Takes every step, whatever became of the one before, within `SHUTDOWN_GRACE_MS`.
+   * Runs every step within `SHUTDOWN_GRACE_MS`, also after failures, except those of the phase `ledgers`.
    *
    * @param close - closes the connections; the last step.
-   * @throws AggregateError with what failed or ran out of time; each is logged.
+   * @throws AggregateError with all failures and time-outs; each is logged.
    */
   async run(close: () => Promise<void>): Promise<void> {
     this.logger.log('draining');
@@ -42,13 +41,15 @@ export class ShutdownOrder {
     const take = async (step: string, until: number, task: Step['take']): Promise<void> => {
       try {
         const { inTime } = await withTimeout(until - Date.now(), task());
-        if (!inTime) throw new Error(`${step}: not finished within SHUTDOWN_GRACE_MS`);
+        if (!inTime) throw new Error(`${step} did not finish within SHUTDOWN_GRACE_MS`);
       } catch (error) {
         failures.push(error);
         this.logger.error({ err: error, step }, 'a shutdown step failed');
       }
     };
     for (const phase of SHUTDOWN_PHASES) {
+      // A step that timed out may still write.
+      if (phase === 'ledgers' && failures.length > 0) continue;
       const until = LEAVE_TIME.has(phase) ? deadline - CLOSING_MS : deadline;
       const due = steps.filter((step) => step.phase === phase);
       await Promise.all(due.map((step) => take(step.step, until, step.take)));

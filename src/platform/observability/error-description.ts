@@ -2,20 +2,20 @@
 interface ErrorDescription {
   readonly type: string;
   readonly code?: string;
-  /** Of Redis; never its arguments. */
+  /** The command of Redis, without its arguments. */
   readonly command?: string;
   readonly message?: string;
   readonly stack?: string;
   readonly cause?: ErrorDescription;
 }
 
-/** Errors wrap each other; a chain that is longer than this goes round in circles. */
+/** Errors wrap each other. A longer chain is circular. */
 const CAUSES_MAX = 4;
 
 /**
- * Describes an error for the log by its fixed fields alone. Libraries hang what they were working on
- * upon their errors (ioredis the arguments of the command, viem the request and its URL), and that may
- * be a live authorization or a key. What looks like one in a text is taken out of it.
+ * Describes an error for the log by fixed fields only. Libraries attach their input to errors (ioredis the arguments
+ * of a command, viem the request and its URL), which may be a live authorization or a key. Similar text inside
+ * messages is removed.
  */
 export function describeError(error: unknown, causesLeft = CAUSES_MAX): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error };
@@ -38,9 +38,9 @@ function nameOf(command: unknown): string | undefined {
   return typeof name === 'string' && /^[a-z]{1,32}$/i.test(name) ? name : undefined;
 }
 
-/** Redis repeats what it was sent, in what it says of a command it does not know. */
+/** Redis repeats the arguments of an unknown command. */
 const REPEATED_ARGUMENTS = /, with args beginning with: .*/g;
-/** Those of files are where our own code is, as a stack names it. */
+/** URLs except file URLs, which show places in the code. */
 const URLS = /\b(?!file:)[a-z][a-z\d+.-]*:\/\/\S+/gi;
 /** 32 bytes and more: keys, signatures, signed transactions. */
 const LONG_HEX = /(?:0x)?[\da-f]{64,}/gi;

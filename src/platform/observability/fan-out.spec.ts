@@ -19,6 +19,25 @@ describe('fanOut', () => {
     expect(heard).toEqual(['first c 2', 'second c 2', 'first broke', 'second broke']);
   });
 
+  it('tells an instance of a class, of which the methods are', () => {
+    const heard: string[] = [];
+    class Chime implements Bell {
+      constructor(private readonly name: string) {}
+
+      rang(tone: string): void {
+        heard.push(`${this.name} ${tone}`);
+      }
+
+      broke(): void {
+        heard.push(`${this.name} broke`);
+      }
+    }
+    const bell = fanOut<Bell>([new Chime('first'), new Chime('second')], () => undefined);
+    bell.rang('c', 1);
+    bell.broke();
+    expect(heard).toEqual(['first c', 'second c', 'first broke', 'second broke']);
+  });
+
   it('an observer that throws neither silences the others nor reaches who tells', () => {
     const heard: string[] = [];
     const bad: Bell = {

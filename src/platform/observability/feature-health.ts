@@ -2,28 +2,30 @@ import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/term
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { withTimeout } from '../concurrency/timing.js';
 
-/** What an indicator says. */
+/** The report of an indicator. */
 export interface HealthReport {
-  /** Whether the deployment can do what this indicator is about. */
+  /** Whether the deployment can do the work of this feature. */
   readonly isUp: boolean;
-  /** A public detail: no URL, no text of another system. */
+  /** A public detail, without URLs and texts of other systems. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
 type HealthIndicatorSession = ReturnType<HealthIndicatorService['check']>;
 
-/** Probes must get an answer within a second, whatever is down. */
+/** Time limit, because probes need an answer within a second. */
 export const HEALTH_TIMEOUT_MS = 700;
 
-/** The indicator of one feature, a line of `GET /health`. Its module lists it as a provider, where it is found. */
+/**
+ * The health check of one feature, which is one line of `GET /health`. It is a provider in the module of the feature.
+ */
 export abstract class FeatureHealth {
   abstract readonly name: string;
-  /** Whether a process that is down here cannot answer truthfully: then it is not ready either. */
+  /** Whether a process that is down here cannot answer truthfully, so that it is not ready either. */
   readonly gatesReadiness: boolean = false;
-  /** Whether it only counts: that it has no answer now is no reason to call the deployment down. */
+  /** Whether the check only reports numbers, so that a missing answer does not make the deployment down. */
   readonly informsOnly: boolean = false;
 
-  /** Answers from what is known or asks something near; a failure counts as down. */
+  /** Reports from memory or from a fast read; an exception counts as down. */
   abstract report(): HealthReport | Promise<HealthReport>;
 
   /** Never fails, and takes no longer than a probe waits. */

@@ -3,9 +3,9 @@ import { PinoLogger } from 'nestjs-pino';
 import { fanOut, type Observer } from './fan-out.js';
 
 /**
- * An observer that logs its calls, and passes them on to another one that counts them.
+ * An observer that logs its calls, and passes them on to an observer that counts.
  *
- * @param counted - the injection token of the other one.
+ * @param counted - the injection token of the counting observer.
  */
 export function logged<T extends Observer<T>>(
   token: symbol,

@@ -9,8 +9,8 @@ import { describeError } from './error-description.js';
 import { isFault, type ResponseObserver } from './response-observer.js';
 
 /**
- * Structured lines on standard output. nestjs-pino's own request middleware stays out: it keeps each
- * request in an AsyncLocalStorage, which on Node 20 makes every promise of the process slower.
+ * JSON lines on standard output. The request middleware of nestjs-pino is not used: it stores each request in an
+ * AsyncLocalStorage, which makes every promise slower on Node 20.
  */
 export function logging({ logLevel }: AppConfig): Params {
   const throttle = new LogThrottle();
@@ -19,7 +19,7 @@ export function logging({ logLevel }: AppConfig): Params {
       level: logLevel,
       hooks: {
         logMethod(line, write, level): void {
-          if (level === INFO_LEVEL && isOfFramework(line)) {
+          if (isOfStart(level, line)) {
             this.debug(...(line as [object]));
             return;
           }
@@ -28,14 +28,14 @@ export function logging({ logLevel }: AppConfig): Params {
           if (decision.dropped > 0) {
             write.apply(this, [
               { dropped: decision.dropped, kind },
-              'lines like this were left out',
+              'similar log lines were dropped; the field dropped is their number',
             ]);
           }
           if (decision.isWritten) write.apply(this, line);
         },
       },
       autoLogging: false,
-      // Else errors come to it with everything that hangs on them.
+      // Without this, errors reach the serializer with all their attached objects.
       wrapSerializers: false,
       serializers: { err: (error: unknown) => describeError(error) },
     },
@@ -43,11 +43,12 @@ export function logging({ logLevel }: AppConfig): Params {
   };
 }
 
-/** Of pino. */
+/** Levels of pino. */
 const INFO_LEVEL = 30;
 const WARN_LEVEL = 40;
+const ERROR_LEVEL = 50;
 
-/** Nest writes some hundred lines about its own start, which hide the few that an operator needs. */
+/** Nest logs about a hundred lines at its start, which would hide the few that operators need. */
 const FRAMEWORK_CONTEXTS: ReadonlySet<unknown> = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -56,14 +57,34 @@ const FRAMEWORK_CONTEXTS: ReadonlySet<unknown> = new Set([
   'RoutesResolver',
 ]);
 
-function isOfFramework([first]: readonly unknown[]): boolean {
+/** Errors of Nest about an unusable port are thrown too, and the start reports them with the name of the setting. */
+function isOfStart(level: number, [first]: readonly unknown[]): boolean {
   if (typeof first !== 'object' || first === null || !('context' in first)) return false;
-  return FRAMEWORK_CONTEXTS.has(first.context);
+  if (level === ERROR_LEVEL) return first.context === 'NestApplication';
+  return level === INFO_LEVEL && FRAMEWORK_CONTEXTS.has(first.context);
+}
+
+/** Maximum distinct warnings of libraries; further ones are dropped. */
+const LIBRARY_WARNINGS_MAX = 100;
+
+/**
+ * Turns `console.warn` of libraries into log lines, each text once: BullMQ warns on each connection that its Redis
+ * may evict keys.
+ */
+export function logLibraryWarnings(warn: (text: string) => void): void {
+  const written = new Set<string>();
+  // eslint-disable-next-line no-console -- libraries have no other place that could be taken over
+  console.warn = (...words: readonly unknown[]) => {
+    const text = words.map(String).join(' ');
+    if (written.has(text) || written.size === LIBRARY_WARNINGS_MAX) return;
+    written.add(text);
+    warn(text);
+  };
 }
 
 const ALWAYS: LineDecision = { isWritten: true, dropped: 0 };
 
-/** Lines are of one kind when their message is the same, and the name of their error. */
+/** Lines with the same message and the same error name are of one kind. */
 function kindOf(line: readonly unknown[]): string | undefined {
   const [first, second] = line;
   if (typeof first === 'string') return first;
@@ -73,14 +94,14 @@ function kindOf(line: readonly unknown[]): string | undefined {
   return error instanceof Error ? `${second} (${error.name})` : second;
 }
 
-/** Ids of other systems that are safe to repeat in a header and a log line. */
+/** Request ids of other systems that are safe in a header and a log line. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
-/** Longer than any path there is; the rest of a made-up one is no use to anybody. */
+/** Longer than any real path; the rest of another path is not logged. */
 const PATH_MAX_CHARACTERS = 128;
 
 /**
- * Gives every request an id, the caller's own if it has one, and writes one line when it is answered.
- * Query strings and bodies hold live authorizations and are never logged, and no header is but the id.
+ * Gives every request an id (the id of the caller if it sent one), and logs one line when it is answered. Query
+ * strings and bodies contain live authorizations, so they are never logged. Of the headers, only the request id is.
  */
 export function requestLog(logger: PinoLogger, observer: ResponseObserver): Middleware {
   return (request, response, next) => {
@@ -113,10 +134,10 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return (end === -1 ? url : url.slice(0, end)).slice(0, PATH_MAX_CHARACTERS);
 }
 
-/** Lines of one kind that are written in a window; further ones are only counted. */
+/** Lines of one kind per window; further ones are only counted. */
 const LINES_PER_WINDOW = 20;
 const WINDOW_MS = 10_000;
-/** Kinds told apart at a time; beyond, the oldest window is forgotten. */
+/** Maximum kinds at a time; beyond that, the oldest window is dropped. */
 const KINDS_MAX = 500;
 
 interface Window {
@@ -125,20 +146,20 @@ interface Window {
   dropped: number;
 }
 
-/** Whether a line is written, and how many of its kind were left out since the last one that was. */
+/** Whether a line is written, and how many lines of its kind were dropped since the last one. */
 interface LineDecision {
   readonly isWritten: boolean;
   readonly dropped: number;
 }
 
 /**
- * Bounds the lines a lasting fault writes: a Redis without memory fails every call of every lane, and a
- * thousand equal lines a second hide the one that says why.
+ * Limits the log lines of a lasting failure: a Redis without memory fails every call of every lane, and a thousand
+ * equal lines per second would hide the line with the cause.
  */
 export class LogThrottle {
   readonly #windows = new Map<string, Window>();
 
-  /** @param now - milliseconds of any clock that does not go back. */
+  /** @param now - milliseconds of a clock that never decreases. */
   decide(kind: string, now: number): LineDecision {
     const window = this.#windows.get(kind);
     if (window === undefined || now - window.since >= WINDOW_MS) {

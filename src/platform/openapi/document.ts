@@ -49,8 +49,8 @@ const RESPONSES: JsonObject = {
   },
 };
 
-/** Schemas of answers that the error filter gives a code by their status. */
-const PROBLEMS = /\/(?:Problem|ProblemOrChainUse|HubOperatorProblem)$/;
+/** Schemas of error answers, to which the error filter adds a code by the status. */
+const PROBLEMS = /\/(?:Problem|ProblemOrChainUse|HubOperatorProblem|WalletRefusal)$/;
 
 interface Content {
   readonly schema?: { readonly $ref?: string };
@@ -69,14 +69,14 @@ function withCodes(responses: JsonObject): JsonObject {
       const isProblem = PROBLEMS.test(schema?.$ref ?? '') && typeof example?.['error'] === 'string';
       if (!isProblem || 'code' in example) return [status, response as JsonObject];
       const { error, ...rest } = example;
-      const code = codeOf(Number(status), example['reason'] as string | undefined);
+      const code = codeOf(Number(status));
       const coded = { ...content, example: { error, code, ...rest } } as JsonObject;
       return [status, { ...(response as JsonObject), content: { 'application/json': coded } }];
     }),
   );
 }
 
-/** The operations of a path, each with what the server answers before it looks at the path. */
+/** The operations of a path, each with the refusals that come before any route. */
 function bounded(item: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(item as Record<string, { responses: JsonObject }>).map(([method, operation]) => [
@@ -92,7 +92,7 @@ function bounded(item: JsonObject): JsonObject {
   );
 }
 
-/** The OpenAPI 3.1 description of what a process serves, from the parts of its modules. */
+/** The OpenAPI 3.1 document of a process, combined from its modules. */
 export function openApiDocument(parts: readonly OpenApiPart[]): JsonObject {
   return {
     openapi: '3.1.1',

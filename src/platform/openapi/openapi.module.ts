@@ -6,7 +6,7 @@ import { OPENAPI_PARTS, OpenApiController } from './openapi.controller.js';
 
 @Module({})
 export class OpenApiModule {
-  /** @param parts - of the modules this process runs, and of no others. */
+  /** @param parts - of the modules of this process. */
   static forRoot(parts: readonly OpenApiPart[]): DynamicModule {
     return {
       module: OpenApiModule,

@@ -3,18 +3,18 @@ import type { Redis } from 'ioredis';
 import { withTimeout } from '../concurrency/timing.js';
 import { connectReader } from '../redis/redis-connection.js';
 
-/** BullMQ closes when Redis has answered: one that is away is not waited for. */
+/** BullMQ closes only after an answer of Redis, so the wait for an unreachable Redis is limited. */
 const CLOSE_MS = 2000;
 
-/** How a reader finds the jobs of a process that died: they are run elsewhere after the two times at most. */
+/** How a reader finds the jobs of a dead process: another one runs them after at most both times together. */
 export const STALLED_JOBS = {
   lockDuration: 15_000,
   stalledInterval: 5000,
-  // A process may freeze any number of times; the ledger or the database, not BullMQ, decides what that means.
+  // A process may freeze any number of times. The ledger or the database decides about its jobs, not BullMQ.
   maxStalledCount: 1_000_000,
 } as const;
 
-/** A worker of BullMQ on a connection of its own, which waits for jobs as long as it takes, and for no end of itself. */
+/** A BullMQ worker with its own connection. It waits for jobs without a limit, but its end is limited in time. */
 export class QueueReader<T = unknown> extends Worker<T> {
   readonly #connection: Redis;
   #closed: Promise<void> | undefined;
@@ -29,17 +29,17 @@ export class QueueReader<T = unknown> extends Worker<T> {
     return this.#connection.status === 'ready';
   }
 
-  /** Takes nothing new from now on. Never fails, and leaves no connection. */
+  /** Takes no further job. Never fails, and leaves no connection open. */
   override close(force = false): Promise<void> {
     this.#closed ??= this.#close(force);
     return this.#closed;
   }
 
   async #close(force: boolean): Promise<void> {
-    // Jobs under way cannot be returned to a Redis that is known to be away.
+    // Running jobs cannot be returned to a Redis that is unreachable.
     const closed = Promise.allSettled([super.close(force || !this.isConnected)]);
     const { inTime } = await withTimeout(CLOSE_MS, closed);
-    // Those that BullMQ made besides would be tried for ever.
+    // Otherwise connections that BullMQ opened itself would reconnect for ever.
     if (!inTime) void Promise.allSettled([this.getBackend().close(true)]);
     this.#connection.disconnect();
   }

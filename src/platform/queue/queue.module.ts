@@ -8,8 +8,8 @@ import { QueueReader } from './queue-reader.js';
 BullModule.workerClass = QueueReader;
 
 /**
- * BullMQ of this process. A queue and its processors name the hash tag of their keys as `configKey`: that says which
- * connection and which prefix they have.
+ * The BullMQ connections of this process. A queue and its processors name the hash tag of their keys as `configKey`,
+ * which selects their connection and prefix.
  */
 @Module({})
 export class QueueModule {
@@ -27,7 +27,7 @@ export class QueueModule {
             useFactory: (connections: QueueConnections) => connections.optionsOf(tag),
           }),
         ),
-        // Finds the processors, also in a process that adds to no queue.
+        // Registers the processors, also in a process that adds no jobs.
         BullModule.registerQueue(),
       ],
     };

@@ -1,27 +1,26 @@
 import { isIP } from 'node:net';
 import { embeddedIPv4, groupsOfIPv6, isIPv4Mapped } from '../http/ipv6.js';
 
-/** Callers without an address share one limit: a made-up text must not be a fresh one. */
+/** Callers without a valid address share one limit, so that an invented text is not a new caller. */
 const UNKNOWN = 'unknown';
 
 /**
- * Whom an address belongs to: an IPv4 address to itself, also written as IPv6, and an IPv6 address to the
- * /64 network that one subscriber is given whole.
+ * The subscriber of an address: the address itself for IPv4 (also in IPv6 notation), and the /64 network for IPv6.
  *
- * @param address - as Express tells it; behind a proxy it may be whatever a header said.
+ * @param address - from Express; behind a proxy it may be any text of a header.
  */
 export function addressGroup(address: string | undefined): string {
   return groupOf(address, 64);
 }
 
-/** The same by /56: what one customer of a network is given, with 256 networks of /64 in it. */
+/** The group by /56, which a customer of a network gets, with 256 /64 networks. */
 export function customerGroup(address: string | undefined): string {
   return groupOf(address, 56);
 }
 
 /**
- * The same by /48, what a site is given (RFC 6177), and by /24 of IPv4: for what one hand must not fill from
- * many networks.
+ * The group by /48 for IPv6, which a site gets (RFC 6177), and by /24 for IPv4: for limits that one person must not
+ * exceed with many networks.
  */
 export function siteGroup(address: string | undefined): string {
   const group = groupOf(address, 48);

@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 import type { SharedRedis } from '../redis/ledger-connections.js';
 import { runKeyedScript, script } from '../redis/redis-scripts.js';
 
-/** How often a caller may ask. */
+/** The allowed rate of a caller. */
 export interface Rate {
-  /** Requests in so many seconds, on average. */
+  /** Requests per `seconds`, on average. */
   readonly requests: number;
   readonly seconds: number;
-  /** Requests that may come at once after a pause. */
+  /** Requests at once after a pause. */
   readonly burst: number;
 }
 
 export interface RateVerdict {
   readonly isAllowed: boolean;
-  /** Requests that may come at once. */
+  /** The burst. */
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds until the full burst is free again. */
+  /** Seconds until the full burst is available again. */
   readonly resetSeconds: number;
-  /** Seconds until the next request is allowed; 0 when this one was. */
+  /** Seconds until the next request is allowed; 0 if this one was. */
   readonly retryAfterSeconds: number;
 }
 
-/** What an answer says of its caller's rate, let in or not. */
+/** Headers with the rate of the caller, also for refused requests. */
 export function limitHeaders({
   limit,
   remaining,
@@ -65,7 +65,7 @@ return { 1, free - now }
 
 const KEY_PREFIX = 'x402:rl:';
 const MICROSECONDS = 1_000_000;
-/** Addresses and ids are shorter. */
+/** Addresses and ids are within this form. */
 const PLAIN_CALLER = /^[\w.:/-]{1,80}$/;
 
 /**
@@ -77,7 +77,7 @@ const PLAIN_CALLER = /^[\w.:/-]{1,80}$/;
  * | `x402:rl:<door>:<caller>` | string | until the burst is free | that moment, microseconds |
  */
 export class RateLimiter {
-  /** @param door - whose requests are counted apart from those of other doors. */
+  /** @param door - separates the limits of different entries of the service. */
   constructor(
     private readonly redis: SharedRedis,
     private readonly door: string,
@@ -86,9 +86,9 @@ export class RateLimiter {
   /**
    * Counts a request, unless it is refused.
    *
-   * @param caller - a text of any length and content; a long or odd one is counted by its hash.
-   * @param amount - how many it counts for: where bytes are counted, one of the rate's requests is one byte.
-   * @throws RedisUnavailableError when Redis cannot be asked; the request may have been counted.
+   * @param caller - any text; a long or unusual one is replaced by its hash.
+   * @param amount - the number of requests it counts for; if bytes are limited, the number of bytes.
+   * @throws RedisUnavailableError if Redis does not answer; the request may have been counted.
    */
   async take(caller: string, { requests, seconds, burst }: Rate, amount = 1): Promise<RateVerdict> {
     const each = Math.ceil((MICROSECONDS * seconds) / requests);

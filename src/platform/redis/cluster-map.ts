@@ -2,22 +2,22 @@ import { Redis } from 'ioredis';
 import { CachedPromise } from '../concurrency/cached-promise.js';
 import type { ClusterAddress, RedisHost } from '../config/redis-address.js';
 
-/** A node that has not answered by then knows nothing. */
+/** Time limit for an answer of a node. */
 const ANSWER_MS = 1000;
 
-/** A node of a Cluster that has some of its slots, as one node tells. */
+/** A node of a Cluster with some of its slots, as another node reports it. */
 interface SlotOwner extends RedisHost {
-  /** Of two nodes that are said to have a slot, the one with the higher epoch has it. */
+  /** If two nodes report the same slot, the higher epoch wins. */
   readonly epoch: number;
   readonly slots: readonly (readonly [first: number, last: number])[];
 }
 
 /**
- * Who has which slot of a Cluster. Every node that was named is asked at once, and the newest word counts: one that is
- * apart from the others does not know who took its place.
+ * The owner of each slot of a Cluster. All configured nodes are asked at once, and the newest answer counts, because
+ * a partitioned node does not know its successor.
  */
 export class ClusterMap {
-  /** Connections that look for their primaries at one moment ask together. */
+  /** Connections that search their primaries at the same time share one answer. */
   readonly #owners: CachedPromise<readonly SlotOwner[]>;
 
   constructor(address: ClusterAddress) {
@@ -25,18 +25,18 @@ export class ClusterMap {
   }
 
   /**
-   * @returns where the primary of a slot listens.
-   * @throws Error with why no node said it.
+   * @returns the address of the primary of a slot.
+   * @throws Error if no node knows it.
    */
   async ownerOf(slot: number): Promise<RedisHost> {
     const owner = newestOwner(await this.#owners.get(), slot);
     if (owner === undefined)
-      throw new Error(`no node of the Cluster names the owner of slot ${slot}`);
+      throw new Error(`no node of the Redis Cluster names an owner of slot ${slot}`);
     return owner;
   }
 }
 
-/** @param owners - as several nodes told them. */
+/** @param owners - as reported by several nodes. */
 export function newestOwner(owners: readonly SlotOwner[], slot: number): SlotOwner | undefined {
   return owners
     .filter(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
@@ -44,11 +44,11 @@ export function newestOwner(owners: readonly SlotOwner[], slot: number): SlotOwn
 }
 
 /**
- * Reads what `CLUSTER NODES` answers: lines of
- * `<id> <address:port@bus[,host name]> <flags> <its primary> <ping> <pong> <epoch> <link> <slots> …`.
+ * Reads the answer of `CLUSTER NODES`: lines of `<id> <address:port@bus[,host name]> <flags> <its primary> <ping>
+ * <pong> <epoch> <link> <slots> …`.
  *
- * @param asked - the host that answered: a node may not know its own address.
- * @param isByName - whether a host name, where there is one, is to be connected to, as certificates have it.
+ * @param asked - the host that answered, because a node may not know its own address.
+ * @param isByName - whether to connect by host name, which TLS certificates contain.
  */
 export function readOwners(text: string, asked: string, isByName: boolean): readonly SlotOwner[] {
   return text.split('\n').flatMap((line): SlotOwner[] => {
@@ -57,7 +57,7 @@ export function readOwners(text: string, asked: string, isByName: boolean): read
     if (!known.includes('master') || known.includes('noaddr')) return [];
     const [, address = '', digits = '', name = ''] = WHERE.exec(where) ?? [];
     const port = Number(digits);
-    // `[slot->-node]` is on its way to another node and still here.
+    // `[slot->-node]` is moving to another node, and still here.
     const ranges = slots.flatMap((range) => readRange(range) ?? []);
     if (port === 0 || ranges.length === 0) return [];
     const host = isByName && name !== '' ? name : address || asked;
@@ -66,7 +66,7 @@ export function readOwners(text: string, asked: string, isByName: boolean): read
   });
 }
 
-/** `10.0.0.1:6379@16379,name`, IPv6 without brackets; before Redis 7 without a name, before 4 without a bus. */
+/** `10.0.0.1:6379@16379,name`, IPv6 without brackets. Before Redis 7 there is no name, before 4 no bus port. */
 const WHERE = /^(.*):(\d{1,5})(?:@\d+)?(?:,([^,]*).*)?$/;
 
 function readRange(text: string): [readonly [number, number]] | undefined {

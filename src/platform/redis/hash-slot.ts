@@ -1,4 +1,4 @@
-/** Of what belongs to the deployment and to no chain. */
+/** Hash tag of keys of the deployment, which belong to no chain. */
 export const DEPLOYMENT_TAG = 'deployment';
 
 /** Hash tag of the keys of a chain's ledger, so that they are all in one slot. */
@@ -8,9 +8,9 @@ const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;
 
 /**
- * The slot of every key with this hash tag: CRC16 (XMODEM) modulo 16384, as the Redis Cluster Specification has it.
+ * The slot of every key with this hash tag: CRC16 (XMODEM) modulo 16384, by the Redis Cluster Specification.
  *
- * @param tag - what is between the braces; ASCII.
+ * @param tag - the text between the braces; ASCII.
  */
 export function slotOf(tag: string): number {
   let crc = 0;

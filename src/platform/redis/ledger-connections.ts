@@ -2,17 +2,17 @@ import { Cluster, type Redis } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { ledgerTag } from './hash-slot.js';
 
-/** Takes commands on one key each, wherever that key is. */
+/** A connection for commands with one key each, on any server. */
 export type SharedRedis = Redis | Cluster;
 
 /**
- * The Redis of the ledger. One server has all of it; in a Cluster the ledger of a chain is in one slot,
- * and is asked on a connection to the primary of that slot.
+ * The connections to the ledger. On a single server they are one. In a Cluster each chain's ledger is in one slot,
+ * with a connection to the primary of that slot.
  */
 export class LedgerConnections {
   /**
-   * @param shared - for what belongs to no chain; one server of everything where it is no Cluster.
-   * @param byTag - connections to the primaries that have the ledgers, in a Cluster, by the hash tag of each.
+   * @param shared - for keys that belong to no chain; for everything on a single server.
+   * @param byTag - in a Cluster, connections to the primaries of the ledgers, by hash tag.
    */
   constructor(
     readonly shared: SharedRedis,
@@ -20,20 +20,23 @@ export class LedgerConnections {
   ) {}
 
   /**
-   * For keys of the ledger of a chain, and no others.
+   * For keys of the ledger of a chain.
    *
-   * @throws RedisUnavailableError where this process has nothing to do with that chain.
+   * @throws RedisUnavailableError if this process does not use that chain.
    */
   of(chainId: number): Redis {
     if (!(this.shared instanceof Cluster)) return this.shared;
     const own = this.byTag.get(ledgerTag(chainId));
     if (own === undefined) {
-      throw new RedisUnavailableError('ledger', `chain ${chainId} has no ledger here`);
+      throw new RedisUnavailableError(
+        'ledger',
+        `this process has no Redis connection for the ledger of chain ${chainId}`,
+      );
     }
     return own;
   }
 
-  /** Those that ledgers are on, each once. */
+  /** The connections of ledgers, each once. */
   get servers(): readonly Redis[] {
     return this.shared instanceof Cluster ? [...this.byTag.values()] : [this.shared];
   }

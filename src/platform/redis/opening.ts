@@ -7,10 +7,10 @@ import { isCluster } from './redis-connection.js';
 import { unusableRedis } from './redis-watch.js';
 import { START_TIMEOUT_MS, whileStarting } from './while-starting.js';
 
-/** Connections that are down, by the setting of their Redis: each outage is logged once, not for each connection. */
+/** Connections that are down, by the setting of their Redis, so that an outage is logged once for all of them. */
 const down = new Map<string, Set<SharedRedis>>();
 
-/** Begins to connect, and goes on until `disconnect` is called. */
+/** Connects in the background, and reconnects until `disconnect` is called. */
 export function connecting<T extends SharedRedis>(
   redis: T,
   setting: string,
@@ -37,9 +37,9 @@ export function connecting<T extends SharedRedis>(
 }
 
 /**
- * A process needs Redis to start. Afterwards it may come and go.
+ * Waits until Redis is reachable, because a process needs Redis to start. Later outages are tolerated.
  *
- * @throws Error when Redis does not answer in time.
+ * @throws Error if Redis does not answer in time.
  */
 export async function opened<T extends SharedRedis>(
   redis: T,
@@ -61,7 +61,7 @@ export async function opened<T extends SharedRedis>(
     }
     await delay(50);
   }
-  // Of a Cluster the owner of the slot was asked, and that is a primary.
+  // In a Cluster, the connection leads to the owner of the slot, which is a primary.
   const problem = isCluster(url)
     ? undefined
     : await whileStarting(setting, () => unusableRedis(redis));

@@ -7,7 +7,7 @@ import { DEPLOYMENT_TAG } from './hash-slot.js';
 import { connecting, opened } from './opening.js';
 import { connectProducer, isCluster, queuePrefix } from './redis-connection.js';
 
-/** The Redis of the queues, as BullMQ is given it: one connection, or one for each hash tag where it is a Cluster. */
+/** The Redis of the queues, in the form that BullMQ needs: one connection, or one per hash tag in a Cluster. */
 @Injectable()
 export class QueueConnections implements OnModuleDestroy {
   readonly #byTag = new Map<string, Promise<Redis>>();
@@ -17,7 +17,7 @@ export class QueueConnections implements OnModuleDestroy {
     private readonly logger: PinoLogger,
   ) {}
 
-  /** @param tag - of the keys of a queue. */
+  /** @param tag - the hash tag of a queue. */
   async optionsOf(tag: string): Promise<QueueOptions> {
     const { queue } = this.config.redis;
     const slot = isCluster(queue) ? tag : DEPLOYMENT_TAG;
@@ -30,7 +30,7 @@ export class QueueConnections implements OnModuleDestroy {
     for (const connection of this.#byTag.values()) (await connection).disconnect();
   }
 
-  /** A Redis of the queues alone may be away at the start as later. */
+  /** A separate Redis of the queues may be unreachable, at the start and later. */
   async #connect(tag: string): Promise<Redis> {
     const { queue, ledger } = this.config.redis;
     const redis = connectProducer(queue, tag);

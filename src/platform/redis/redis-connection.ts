@@ -11,40 +11,40 @@ import type { SharedRedis } from './ledger-connections.js';
 import { connectorOf } from './sentinel-connector.js';
 import { slotConnectorOf } from './slot-connector.js';
 
-/** A command that has no answer by then is unknown: the caller decides what that means. */
+/** After this time the result of a command is unknown, and the caller decides. */
 const COMMAND_TIMEOUT_MS = 2000;
 const RECONNECT_MAX_MS = 500;
-/** Each attempt of BullMQ's that fails is a line in the log. */
+/** Maximum pause between attempts of BullMQ, each of which logs a line. */
 const RECONNECT_QUEUE_MAX_MS = 2000;
-/** A server that says nothing at all for so long to what was asked of it is gone: it is looked for afresh. */
+/** A server that does not answer for this long is replaced by a new connection. */
 const SILENT_MAX_MS = 5000;
 /** Readers of BullMQ wait for a job up to 10 s in one command. */
 const SILENT_READER_MAX_MS = 15_000;
-/** A connection that only listens would never notice that its server is gone. */
+/** A connection that only listens would not notice the loss of its server without pings. */
 const LISTENER_PING_MS = 2000;
 const SENTINEL_ANSWER_MS = 1000;
-/** Who has which slot is looked up at each failure, and so often besides. */
+/** Slot owners are looked up after each failure, and at this interval. */
 const SLOTS_KNOWN_MS = 5000;
 const SLOTS_ANSWER_MS = 1000;
-/** With pauses of {@link REDIRECT_PAUSE_MS}: a command fails before its caller gives up. */
+/** With pauses of {@link REDIRECT_PAUSE_MS}, a command fails before its caller gives up. */
 const REDIRECTIONS_MAX = 8;
 const REDIRECT_PAUSE_MS = 100;
 
-/** Replies are mapped as they are everywhere. */
+/** The types of replies are the default ones. */
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
 const SHARED_OPTIONS = {
   retryStrategy: waitingAtMost(RECONNECT_MAX_MS),
   connectTimeout: 2000,
   socketTimeout: SILENT_MAX_MS,
-  // A command lost with its connection may have run. It is reported as failed, never sent again.
+  // A command that was lost with its connection may have run, so it fails and is never sent again.
   autoResendUnfulfilledCommands: false,
 } satisfies Options;
 
 /**
- * For the ledger: fails at once while Redis is away, so that a request is answered in time.
+ * A connection for the ledger. It fails at once while Redis is unreachable, so that requests are answered in time.
  *
- * @param tag - the hash tag of all keys that this connection is for, here and below; it matters in a Cluster alone.
+ * @param tag - the hash tag of all keys on this connection (also below); it only matters in a Cluster.
  */
 export function connectLedger(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis {
   const options = {
@@ -57,7 +57,7 @@ export function connectLedger(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis 
   return connectionTo(url, tag, options);
 }
 
-/** For commands on one key each, of any tag; as {@link connectLedger} where it is no Cluster. */
+/** A connection for commands with one key each, of any hash tag; without a Cluster like {@link connectLedger}. */
 export function connectShared(url: Secret<string>): SharedRedis {
   const address = addressIn(url);
   return address.kind === 'cluster' ? clusterAt(address) : connectLedger(url);
@@ -67,24 +67,28 @@ export function isCluster(url: Secret<string>): boolean {
   return readRedisAddress(url.reveal()).address?.kind === 'cluster';
 }
 
-/** Where BullMQ puts its keys: in a Cluster into one slot, which `connection` must be for. */
+/** The prefix of the keys of BullMQ. In a Cluster it puts them into one slot, which `connection` must belong to. */
 export function queuePrefix(url: Secret<string>, tag: string): { readonly prefix?: string } {
   return isCluster(url) ? { prefix: `x402:{${tag}}:bull` } : {};
 }
 
-/** For adding jobs to queues: what a job that cannot be added while Redis is away is for, a sweep finds. */
+/** A connection for adding jobs. A job that cannot be added while Redis is unreachable is replaced by a sweep. */
 export function connectProducer(url: Secret<string>, tag = DEPLOYMENT_TAG): Redis {
   return connectionTo(url, tag, {
     enableOfflineQueue: false,
     lazyConnect: true,
     retryStrategy: waitingAtMost(RECONNECT_QUEUE_MAX_MS),
-    // Its steps may be done twice: a job has an id. BullMQ would wait for ever for one that is lost.
+    // Adding a job is idempotent, because a job has an id. Without this limit BullMQ would wait for ever for a lost
+    // command.
     maxRetriesPerRequest: null,
     autoResendUnfulfilledCommands: true,
   });
 }
 
-/** For a reader of a queue, from what adds to it: waits for jobs, and for Redis, as long as it takes. */
+/**
+ * A connection for reading a queue, made from the connection that adds to it. It waits for jobs, and for Redis,
+ * without a limit.
+ */
 export function connectReader(producer: Redis): Redis {
   return producer.duplicate({
     enableOfflineQueue: true,
@@ -94,9 +98,9 @@ export function connectReader(producer: Redis): Redis {
   });
 }
 
-/** For subscriptions: comes back by itself and subscribes again. */
+/** A connection for subscriptions, which reconnects and subscribes again by itself. */
 export function connectSubscriber(url: Secret<string>): Redis {
-  // A message published at any node of a Cluster reaches all of them.
+  // In a Cluster a published message reaches all nodes.
   const options = { maxRetriesPerRequest: null, lazyConnect: true };
   const redis = connectionTo(url, DEPLOYMENT_TAG, options);
   const timer = setInterval(() => {
@@ -115,8 +119,8 @@ function waitingAtMost(maxMs: number): (attempt: number) => number {
 
 function addressIn(url: Secret<string>): RedisAddress {
   const { address } = readRedisAddress(url.reveal());
-  // Settings are read before anything is connected to.
-  if (address === undefined) throw new TypeError('no address of a Redis');
+  // The settings were validated before.
+  if (address === undefined) throw new TypeError('the URL of Redis has no address');
   return address;
 }
 
@@ -156,7 +160,7 @@ function clusterAt(address: ClusterAddress): Cluster {
     retryDelayOnFailover: REDIRECT_PAUSE_MS,
     retryDelayOnClusterDown: REDIRECT_PAUSE_MS,
     retryDelayOnTryAgain: REDIRECT_PAUSE_MS,
-    // Certificates have names; where they have none of a node, its address is as good.
+    // Certificates contain host names; a node without a name is identified by its address.
     ...(address.isTls && {
       dnsLookup: (name, found) => {
         found(null, name);
@@ -186,23 +190,20 @@ function sentinelOptions(address: SentinelAddress): Options {
     ...(address.isTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
     sentinelCommandTimeout: SENTINEL_ANSWER_MS,
     sentinelRetryStrategy: SHARED_OPTIONS.retryStrategy,
-    // Addresses that Sentinels tell of each other may be of a network that is not ours.
+    // Addresses that Sentinels report of each other may be unreachable from here.
     updateSentinels: false,
   };
 }
 
-/**
- * The server has become a replica, the slot has moved, or the cluster is down: the connection has
- * to find the primary again.
- */
+/** Errors of a server that is a replica by now, or that lost the slot: the connection must find the primary again. */
 const IS_ELSEWHERE = /^(READONLY|MOVED|CLUSTERDOWN) /;
-/** Without a primary each answer says so: the next look is as long after the last one. */
+/** Without a primary every answer has this error, so the search is repeated at this interval. */
 const LEAVES_EACH_MS = 500;
 
 /**
- * When a connection leaves its server for an answer, and looks for another one. One for each connection.
+ * Decides for one connection when an answer makes it leave its server and search another one.
  *
- * @param clock - milliseconds that only grow.
+ * @param clock - milliseconds that never decrease.
  */
 export function leavingFor(
   clock: () => number = () => performance.now(),

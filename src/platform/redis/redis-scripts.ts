@@ -3,7 +3,7 @@ import { type ChainableCommander, ReplyError } from 'ioredis';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import type { SharedRedis } from './ledger-connections.js';
 
-/** A Lua script and the name it goes by in errors. */
+/** A Lua script, and its name for errors. */
 export interface Script {
   readonly name: string;
   readonly lua: string;
@@ -18,10 +18,10 @@ export type ScriptArgument = string | number;
 export type ScriptReply = string | number | null | readonly ScriptReply[];
 
 /**
- * Runs a script by its hash, and with its text where Redis does not know it yet. It declares no keys, so a Cluster
- * would refuse it: for a Redis of one primary.
+ * Runs a script by its hash, and by its text if Redis does not know it. The script declares no keys, so it needs a
+ * single primary; a Cluster would refuse it.
  *
- * @throws RedisUnavailableError when Redis does not answer or refuses: the script may have run.
+ * @throws RedisUnavailableError if Redis does not answer or refuses: the script may have run.
  */
 export function runScript(
   redis: SharedRedis,
@@ -31,7 +31,7 @@ export function runScript(
   return runKeyedScript(redis, which, [], args);
 }
 
-/** {@link runScript} for a script that declares its keys, all of one slot. */
+/** {@link runScript} for a script that declares its keys, all in one slot. */
 export async function runKeyedScript(
   redis: SharedRedis,
   which: Script,
@@ -41,7 +41,7 @@ export async function runKeyedScript(
   const { name, lua, sha } = which;
   const known = await runKnown(redis, which, keys, args);
   if (known !== undefined) return known.reply;
-  // After a failover everything under way finds it missing at once. One sends the text, of some 25 kB.
+  // After a failover many calls find the script missing at once. One of them sends its text of about 25 kB.
   const sent = sentBy(redis);
   const sending = sent.get(sha);
   if (sending !== undefined) {
@@ -60,7 +60,7 @@ export async function runKeyedScript(
   return reply;
 }
 
-/** By the hash of a script: resolves when its text has been taken, or has not. */
+/** By the hash of a script: resolves when the sending of its text has ended. */
 const sendings = new WeakMap<SharedRedis, Map<string, Promise<void>>>();
 
 function sentBy(redis: SharedRedis): Map<string, Promise<void>> {
@@ -71,7 +71,7 @@ function sentBy(redis: SharedRedis): Map<string, Promise<void>> {
 
 const nothing = (): void => undefined;
 
-/** @returns `undefined` where Redis does not know the script: nothing was run. */
+/** @returns `undefined` if Redis does not know the script: nothing was run. */
 async function runKnown(
   redis: SharedRedis,
   { name, sha }: Script,
@@ -87,7 +87,7 @@ async function runKnown(
 }
 
 /**
- * Runs commands in one MULTI. What one of them answers with an error is an error of the whole.
+ * Runs commands in one MULTI. An error of one command is an error of the whole.
  *
  * @throws RedisUnavailableError
  */
@@ -96,14 +96,15 @@ export async function runTransaction(
   transaction: ChainableCommander,
 ): Promise<readonly unknown[]> {
   const results = await redisCall(name, transaction.exec());
-  if (results === null) throw new RedisUnavailableError(name, 'the transaction was discarded');
+  if (results === null)
+    throw new RedisUnavailableError(name, 'Redis discarded the MULTI transaction');
   return results.map(([error, value]) => {
     if (error !== null) throw new RedisUnavailableError(name, error);
     return value;
   });
 }
 
-/** Turns every failure of a command into one the callers know. */
+/** Turns every failure of a command into a RedisUnavailableError. */
 export async function redisCall<T>(name: string, reply: Promise<T>): Promise<T> {
   try {
     return await reply;

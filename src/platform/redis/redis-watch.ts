@@ -4,7 +4,7 @@ import { PinoLogger } from 'nestjs-pino';
 import { CachedPromise } from '../concurrency/cached-promise.js';
 import { LedgerConnections, type SharedRedis } from './ledger-connections.js';
 
-/** The unsafe settings of this Redis. None of them stops the service. */
+/** The unsafe settings of a Redis. They do not stop the service. */
 type RedisWarning =
   | 'aof_off'
   | 'aof_not_always'
@@ -13,7 +13,7 @@ type RedisWarning =
   | 'is_replica'
   | 'memory_almost_full';
 
-/** How Redis is set up; `undefined` is what it would not tell, as some hosted ones do. */
+/** The settings of a Redis. A field is `undefined` if Redis does not report it, as some hosted ones do not. */
 export interface RedisSetUp {
   readonly aof: 'off' | 'always' | 'everysec' | 'no' | undefined;
   readonly evictionPolicy: string | undefined;
@@ -23,15 +23,15 @@ export interface RedisSetUp {
   readonly warnings: readonly RedisWarning[];
 }
 
-/** The set-up changes by hand or not at all. */
+/** Long, because settings change only by hand. */
 const SET_UP_KEPT_MS = 10_000;
-/** Of the memory Redis may use. Beyond the limit it refuses writes, and nothing can be settled. */
+/** Share of the memory limit. Beyond the limit Redis refuses writes, and nothing can be settled. */
 const MEMORY_SHARE_MAX = 0.9;
 
 const DURABILITY_UNKNOWN =
-  'Redis does not tell whether it writes to disk before it answers; see docs/runbook.md, "Redis loss"';
+  'Redis does not report its appendonly and appendfsync settings, so this service cannot check whether writes survive a crash; see docs/runbook.md, "Redis loss"';
 
-/** Looks after the servers of the ledger: one, or in a Cluster each primary that has the ledger of a chain. */
+/** Checks the servers of the ledger: one, or in a Cluster each primary with the ledger of a chain. */
 @Injectable()
 export class RedisWatch implements OnModuleInit {
   readonly #servers: readonly SharedRedis[];
@@ -48,7 +48,7 @@ export class RedisWatch implements OnModuleInit {
     this.#setUp = new CachedPromise(() => this.#look(), SET_UP_KEPT_MS);
   }
 
-  /** The first look is for its warnings. Should Redis be gone again, the next report looks. */
+  /** The first check is for its warnings. If Redis is unreachable now, the next report checks. */
   onModuleInit(): void {
     this.setUp().then(
       ({ aof }) => {
@@ -58,7 +58,10 @@ export class RedisWatch implements OnModuleInit {
     );
   }
 
-  /** Milliseconds of the longest round trip begun now, or under way already; fails when one server does not answer. */
+  /**
+   * Milliseconds of the longest round trip to the servers; concurrent callers share it. Fails if one server does not
+   * answer.
+   */
   roundTripMs(): Promise<number> {
     return this.#ping.get();
   }
@@ -90,7 +93,7 @@ export class RedisWatch implements OnModuleInit {
   }
 }
 
-/** Of one server, at this moment. */
+/** The present settings of one server. */
 export async function setUpOf(redis: SharedRedis): Promise<RedisSetUp> {
   const [info, appendFsync] = await Promise.all([
     unlessRefused(redis.info()),
@@ -99,7 +102,7 @@ export async function setUpOf(redis: SharedRedis): Promise<RedisSetUp> {
   return readSetUp(info ?? '', Array.isArray(appendFsync) ? String(appendFsync[1]) : undefined);
 }
 
-/** Of several servers: whatever is worst, and the figures of the one with the least room. */
+/** The combination of several servers: the worst settings, and the memory of the server with the least free. */
 export function worstOf(setUps: readonly RedisSetUp[]): RedisSetUp {
   const share = ({ usedMemoryBytes = 0, maxMemoryBytes = 0 }: RedisSetUp): number =>
     maxMemoryBytes === 0 ? 0 : usedMemoryBytes / maxMemoryBytes;
@@ -124,26 +127,26 @@ const UNKNOWN_SETUP: RedisSetUp = {
 };
 
 /**
- * Why this service cannot work with a Redis at all, in words for the operator; `undefined` where it can,
- * or where Redis does not say what it is.
+ * Why this service cannot use a Redis at all, in words for the operator; `undefined` if it can, or if Redis does not
+ * report its mode.
  */
 export async function unusableRedis(redis: SharedRedis): Promise<string | undefined> {
   return readUnusable((await unlessRefused(redis.info())) ?? '');
 }
 
-/** @param info - what `INFO` answers. */
+/** @param info - the answer of `INFO`. */
 export function readUnusable(info: string): string | undefined {
   const fields = fieldsOf(info);
-  // Valkey's name for the same.
+  // The name of this field in Valkey.
   const mode = fields.get('redis_mode') ?? fields.get('server_mode');
   if (mode === 'cluster') {
-    return 'leads to a node of a Redis Cluster; REDIS_URL names one as redis+cluster://host:port,host:port, hub and wallet need a single primary';
+    return 'leads to a node of a Redis Cluster; in REDIS_URL write redis+cluster://host:port,host:port; the hub and the wallet need a single primary';
   }
   if (mode === 'sentinel') {
     return 'leads to a Sentinel, not to a Redis that holds data; use redis+sentinel://host:port/master';
   }
   return fields.get('role') === 'slave'
-    ? 'leads to a replica, which takes no writes; name the primary'
+    ? 'leads to a replica, which accepts no writes; use the primary'
     : undefined;
 }
 
@@ -154,7 +157,7 @@ const UNSAFE = {
 
 export type UnsafeSetUp = keyof typeof UNSAFE;
 
-/** Which of these a Redis is set up with, in words; `undefined` where it is with none, or where Redis does not say. */
+/** The unsafe settings of a Redis in words; `undefined` if it has none, or does not report them. */
 export function readUnsafe(
   { warnings }: Pick<RedisSetUp, 'warnings'>,
   wanted: readonly UnsafeSetUp[],
@@ -163,7 +166,7 @@ export function readUnsafe(
   return faults.length === 0 ? undefined : faults.join('; ');
 }
 
-/** A hosted Redis may forbid such commands. That is no fault; its set-up is unknown. */
+/** A hosted Redis may forbid these commands. Then its settings are unknown, which is not an error. */
 async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
   try {
     return await reply;
@@ -174,8 +177,8 @@ async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * @param info - what `INFO` answers: lines of `name:value`.
- * @param appendFsync - as `CONFIG GET appendfsync` answers, where it does.
+ * @param info - the answer of `INFO`: lines of `name:value`.
+ * @param appendFsync - the answer of `CONFIG GET appendfsync`, if allowed.
  */
 export function readSetUp(info: string, appendFsync: string | undefined): RedisSetUp {
   const fields = fieldsOf(info);

@@ -9,17 +9,15 @@ type Connector = NonNullable<RedisOptions['Connector']>;
 const SWITCHED = '+switch-master';
 const RETRY_MS = 1000;
 
-/** One for each address: connections of one deployment listen together. */
+/** One per address, so that the connections of a deployment share their Sentinel connections. */
 const switches = new Map<string, PrimarySwitches>();
 
 /**
- * Finds the primary by its Sentinels, for connections to one address. Each connection leaves its
- * server as soon as any Sentinel says that another is the primary now: the former one may live on,
- * apart from the others, and take writes that are lost.
- *
- * It replaces the `failoverDetector` of ioredis 6.0, which has three problems: each connection
- * listens to each Sentinel on its own, the death of a Sentinel is printed past the log, and a
- * connection that has to leave while it asks the Sentinels ends for ever.
+ * Finds the primary by its Sentinels, for connections to one address. Each connection leaves its server as soon as
+ * any Sentinel reports another primary: the former one may continue in a network partition, and take writes that are
+ * lost. This replaces `failoverDetector` of ioredis 6.0, which has three defects: each connection opens its own
+ * connections to all Sentinels, the death of a Sentinel is printed past the log, and a connection that must leave
+ * while it asks the Sentinels ends for ever.
  */
 export function connectorOf(address: SentinelAddress): Connector {
   const key = JSON.stringify(address);
@@ -27,7 +25,7 @@ export function connectorOf(address: SentinelAddress): Connector {
   switches.set(key, ours);
 
   return class extends SentinelConnector {
-    /** As the Sentinels named the server of this connection: an address or a host name, and the port. */
+    /** The address of this connection's server, as the Sentinels reported it. */
     #server = '';
 
     constructor(options: unknown) {
@@ -52,8 +50,8 @@ export function connectorOf(address: SentinelAddress): Connector {
         ours.join(this);
         return stream;
       } catch {
-        // It had to leave meanwhile. Unless it was closed for good, it tries again. An earlier
-        // connection's error does not matter here.
+        // The connection had to leave during the search. It retries unless it was closed for good, so the error of an
+        // earlier attempt is dropped.
         delete this.firstError;
         return new Socket().destroy();
       }
@@ -64,13 +62,16 @@ export function connectorOf(address: SentinelAddress): Connector {
       super.disconnect();
     }
 
-    /** Who was asked last may know no better. Past the last of them ioredis would say that none can be reached. */
+    /**
+     * The Sentinel that answered last may be wrong. And after the last Sentinel of its list, ioredis would report
+     * that none can be reached.
+     */
     #askAnotherFirst(): void {
       const { done } = this.sentinelIterator.next();
       this.sentinelIterator.reset(!done);
     }
 
-    /** @param server - of the new primary, `host:port`. */
+    /** @param server - `host:port` of the new primary. */
     leaveUnless(server: string): void {
       if (this.#server !== server) this.disconnect();
     }
@@ -81,9 +82,7 @@ interface Follower {
   leaveUnless(server: string): void;
 }
 
-/**
- * Listens to the Sentinels of one address for a change of its primary, while a connection is open.
- */
+/** Subscribes to the Sentinels of one address for a switch of the primary, while a connection is open. */
 class PrimarySwitches {
   readonly #followers = new Set<Follower>();
   #listeners: readonly Redis[] = [];
@@ -116,7 +115,7 @@ class PrimarySwitches {
         enableReadyCheck: false,
         maxRetriesPerRequest: null,
       });
-      // A connection attempt asks every Sentinel, and reports when all are down.
+      // A connection attempt asks every Sentinel, and reports if all are down.
       listener.on('error', () => undefined);
       listener.on('message', (_, text: string) => {
         this.#switched(text);

@@ -10,14 +10,14 @@ type Connector = NonNullable<RedisOptions['Connector']>;
 
 const DISCONNECT_MS = 2000;
 
-/** One for each address: connections of one deployment ask together. */
+/** One per address, so that the connections of a deployment share their answers. */
 const maps = new Map<string, ClusterMap>();
 
 /**
- * What finds the primary that has the slot of one hash tag, for a plain connection to it. A Cluster client would hide
- * which server answered; what the ledger believes of its epoch is about nothing else.
+ * Finds the primary of the slot of a hash tag, for a plain connection to it. A Cluster client would hide which server
+ * answered, but the epoch of a ledger belongs to one server.
  *
- * @param tag - of every key that this connection is used for.
+ * @param tag - of every key on this connection.
  */
 export function slotConnectorOf(address: ClusterAddress, tag: string): Connector {
   const key = JSON.stringify(address);
@@ -37,10 +37,10 @@ export function slotConnectorOf(address: ClusterAddress, tag: string): Connector
       try {
         owner = await map.ownerOf(slot);
       } catch (error) {
-        // A connection whose connector throws ends for ever; one that is closed already is tried again.
+        // A connection whose connector throws ends for ever, but a closed one reconnects.
         this.firstError = error as Error;
       }
-      // It may have had to leave meanwhile.
+      // The connection may have had to leave during the search.
       if (owner === undefined || !this.#isWanted()) return new Socket().destroy();
       const { host, port } = owner;
       const stream = address.isTls ? connectTls({ host, port }) : createConnection({ host, port });

@@ -1,18 +1,18 @@
 import { StartError } from '../../protocol/errors.js';
 import { delay } from '../concurrency/timing.js';
 
-/** How long a process that starts waits for a Redis: to become reachable, and to answer each question. */
+/** Time limit of a starting process for Redis to become reachable, and for each answer. */
 export const START_TIMEOUT_MS = 15_000;
 
 const PAUSE_MS = 100;
 
 /**
- * What a process must know of Redis before it serves. A Redis that is slow, or gone, for a moment keeps it
- * waiting and does not end it.
+ * Reads data from Redis that a process needs before it serves. A Redis that is slow or unreachable for a moment
+ * delays the start and does not end it.
  *
- * @param setting - the one that names this Redis.
- * @param ask - safe to repeat: Redis may have done it and lost the answer.
- * @throws StartError what `ask` threw as one, at once; or that Redis did not answer in {@link START_TIMEOUT_MS}.
+ * @param setting - the setting that names this Redis.
+ * @param ask - must be idempotent, because Redis may have run it without an answer.
+ * @throws StartError a StartError of `ask` at once; or no answer within {@link START_TIMEOUT_MS}.
  */
 export async function whileStarting<T>(setting: string, ask: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + START_TIMEOUT_MS;

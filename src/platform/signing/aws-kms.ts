@@ -6,7 +6,7 @@ type Sdk = typeof KmsSdk;
 interface AwsKmsOptions {
   /** A key id, a key ARN, an alias (`alias/…`) or an alias ARN. */
   readonly key: string;
-  /** In place of the one of the region. */
+  /** Replaces the endpoint of the region. */
   readonly endpoint: string | undefined;
 }
 
@@ -17,9 +17,8 @@ const THROTTLED = new Set([
 ]);
 
 /**
- * A key of AWS KMS: key spec `ECC_SECG_P256K1`, usage `SIGN_VERIFY`. Credentials are those that the SDK
- * finds; the region is that of the ARN, else of the environment. Nothing is retried here.
- *
+ * A key of AWS KMS: key spec `ECC_SECG_P256K1`, usage `SIGN_VERIFY`. The SDK finds the credentials. The region is the
+ * one of the ARN, otherwise of the environment. Nothing is retried here.
  * https://docs.aws.amazon.com/kms/latest/APIReference/API_Sign.html
  */
 export class AwsKms implements KeyService {
@@ -48,7 +47,7 @@ export class AwsKms implements KeyService {
     });
   }
 
-  /** The SDK is loaded by those who use it. */
+  /** The SDK is loaded on demand. */
   #open(): Promise<{ readonly sdk: Sdk; readonly client: KmsSdk.KMSClient }> {
     this.#opened ??= import('@aws-sdk/client-kms').then((sdk) => ({
       sdk,
@@ -78,7 +77,7 @@ export class AwsKms implements KeyService {
   }
 }
 
-/** What the SDK throws: service exceptions have a name and the status of the answer. */
+/** Errors of the SDK: service exceptions have a name and the status of the answer. */
 interface SdkError {
   readonly name?: unknown;
   readonly $metadata?: { readonly httpStatusCode?: number };
@@ -92,7 +91,7 @@ function failureOf(error: unknown): KeyServiceError {
 
 function kindOf(code: string, status: number | undefined): SignFailure {
   if (THROTTLED.has(code) || status === 429) return 'throttled';
-  // Keys that are being made ready answer with a status of their own fault.
+  // A key that is not ready yet causes this error with a status of 4xx, but it is temporary.
   if (code === 'KeyUnavailableException' || code === 'DependencyTimeoutException')
     return 'unavailable';
   return status !== undefined && status >= 400 && status < 500 ? 'refused' : 'unavailable';

@@ -3,28 +3,28 @@ import { privateKeyToAddress } from 'viem/accounts';
 import type { Secret } from '../config/secret.js';
 import { type RecoverableSignature, signDigest } from '../crypto/sign-transaction.js';
 
-/** Signs for one account, wherever its key is kept. */
+/** Signs for one account, with a local key or a key service. */
 export interface DigestSigner {
   /** Lower case. */
   readonly address: Address;
-  /** Whether it is worth asking now. */
+  /** Whether the signer can probably sign now. */
   readonly isAvailable: boolean;
 
   /**
-   * Makes sure that it signs for its address, as far as that can be checked within its time.
+   * Checks, as far as possible within its time limit, that the key belongs to the address.
    *
-   * @throws StartError when its key is proved to be that of another address.
+   * @throws StartError if the key provably has another address.
    */
   start(): Promise<void>;
 
   /**
    * @param digest - 32 bytes.
-   * @returns `undefined` when it cannot sign now. Two signatures of one digest may differ.
+   * @returns `undefined` if it cannot sign now. Two signatures of one digest may differ.
    */
   sign(digest: Uint8Array): Promise<RecoverableSignature | undefined>;
 }
 
-/** With a key that this process has. */
+/** A signer with a key in this process. */
 export class LocalSigner implements DigestSigner {
   readonly address: Address;
   readonly isAvailable = true;

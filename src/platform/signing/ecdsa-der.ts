@@ -9,14 +9,14 @@ import type { RecoverableSignature } from '../crypto/sign-transaction.js';
 const ORDER = noble.CURVE.n;
 const SEQUENCE = 0x30;
 const INTEGER = 0x02;
-/** 32 bytes and a zero before them where their top bit is set. */
+/** 32 bytes, and a zero byte before them if their top bit is set. */
 const INTEGER_BYTES_MOST = 33;
-/** Two such integers, each with two bytes before it, and the two bytes of the sequence. */
+/** Two such integers with two bytes before each, and two bytes of the sequence. */
 const SIGNATURE_BYTES_MOST = 72;
 
 /**
- * What stands before the point of a public key of secp256k1 (RFC 5480): a sequence of the algorithm
- * (id-ecPublicKey 1.2.840.10045.2.1, secp256k1 1.3.132.0.10) and a bit string of 65 bytes.
+ * The DER bytes before the point in a public key of secp256k1 (RFC 5480): the algorithm (id-ecPublicKey
+ * 1.2.840.10045.2.1, secp256k1 1.3.132.0.10) and the head of a bit string of 65 bytes.
  */
 const SPKI_HEAD = Buffer.from('3056301006072a8648ce3d020106052b8104000a034200', 'hex');
 /** 0x04, x and y. */
@@ -25,9 +25,9 @@ const POINT_BYTES = 65;
 const { recoverSigner } = loadSignerRecovery();
 
 /**
- * Reads `Ecdsa-Sig-Value` (RFC 3279, 2.2.3), as key services give it, by the strict rules of DER.
+ * Reads `Ecdsa-Sig-Value` (RFC 3279, 2.2.3) from a key service, by the strict rules of DER.
  *
- * @returns `undefined` for anything but two integers from 1 to below the order.
+ * @returns `undefined` unless both integers are above 0 and below the order.
  */
 export function readDerSignature(
   der: Uint8Array,
@@ -57,12 +57,12 @@ function readInteger(
 }
 
 /**
- * Makes a signature of a key service one that a transaction can carry: `s` in the lower half, and the
- * parity with which it recovers to its signer.
+ * Converts a signature of a key service to the form of a transaction: `s` in the lower half, and the parity with
+ * which the signer is recovered.
  *
  * @param digest - 32 bytes.
  * @param address - of the signer, in lower case.
- * @returns `undefined` where it is malformed, or not the signature of this digest by this signer.
+ * @returns `undefined` if it is malformed, or not a signature of this digest by this signer.
  */
 export function recoverableSignature(
   der: Uint8Array,
@@ -84,8 +84,8 @@ export function recoverableSignature(
 /**
  * The account of a public key of secp256k1.
  *
- * @param spki - `SubjectPublicKeyInfo` in DER, its point uncompressed.
- * @returns `undefined` for a key of another kind, and for a point that is not on the curve.
+ * @param spki - `SubjectPublicKeyInfo` in DER, with an uncompressed point.
+ * @returns `undefined` for another kind of key, and for a point that is not on the curve.
  */
 export function addressOfSpki(spki: Uint8Array): Address | undefined {
   const head = spki.subarray(0, SPKI_HEAD.length);

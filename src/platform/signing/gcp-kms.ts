@@ -4,30 +4,29 @@ import { codeOf, type KeyService, KeyServiceError, type SignFailure } from './ke
 interface GcpKmsOptions {
   /** `projects/…/locations/…/keyRings/…/cryptoKeys/…/cryptoKeyVersions/…` */
   readonly version: string;
-  /** In place of cloudkms.googleapis.com; one by http is asked without credentials. */
+  /** Replaces cloudkms.googleapis.com. An http endpoint gets no credentials. */
   readonly endpoint: string | undefined;
-  /** Milliseconds for one request. */
+  /** Milliseconds per request. */
   readonly timeoutMs: number;
 }
 
 /** Options of the SDK. */
 type Place = NonNullable<ConstructorParameters<typeof KeyManagementServiceClient>[0]>;
 
-/** Nothing is tried again there. */
+/** Turns off the retries of the SDK. */
 const ONCE = { retry: null };
 
-/** A PEM of one public key has some 240 characters. */
+/** A PEM of one public key has about 240 characters. */
 const PEM_MOST = 2000;
 
-/** Codes of `google.rpc.Code`, which errors of the API have; those of the way there have HTTP's. */
+/** Error codes of the API are those of `google.rpc.Code`; errors of the connection have HTTP statuses. */
 const REFUSED = new Set([3, 5, 7, 9, 12, 16]);
 const RESOURCE_EXHAUSTED = 8;
 
 /**
- * A key version of Google Cloud KMS with the algorithm `EC_SIGN_SECP256K1_SHA256`, which takes any digest
- * of 32 bytes. Credentials are those that the SDK finds. It is asked over HTTP and JSON: one signature a
- * transaction needs no stream. Nothing is retried here.
- *
+ * A key version of Google Cloud KMS with the algorithm `EC_SIGN_SECP256K1_SHA256`, which signs any digest of 32
+ * bytes. The SDK finds the credentials. It uses HTTP and JSON, because one signature per transaction needs no stream.
+ * Nothing is retried here.
  * https://cloud.google.com/kms/docs/reference/rest/v1/projects.locations.keyRings.cryptoKeys.cryptoKeyVersions/asymmetricSign
  */
 export class GcpKms implements KeyService {
@@ -54,7 +53,7 @@ export class GcpKms implements KeyService {
     return typeof signature === 'string' ? Buffer.from(signature, 'base64') : signature;
   }
 
-  /** The SDK is loaded by those who use it. */
+  /** The SDK is loaded on demand. */
   #open(): Promise<KeyManagementServiceClient> {
     this.#opened ??= this.#made().catch((error: unknown) => {
       this.#opened = undefined;
@@ -64,8 +63,8 @@ export class GcpKms implements KeyService {
   }
 
   /**
-   * Credentials are looked up first: if that fails inside the SDK, an unhandled rejection ends the
-   * process, and the SDK never asks again.
+   * Credentials are read first, because a failure inside the SDK is an unhandled rejection, and the SDK never tries
+   * again.
    */
   async #made(): Promise<KeyManagementServiceClient> {
     const { KeyManagementServiceClient: Client } = await import('@google-cloud/kms');
@@ -78,7 +77,7 @@ export class GcpKms implements KeyService {
     return new Client({ fallback: true, ...place, auth });
   }
 
-  /** The SDK takes no signal, and over HTTP its own time limits end nothing: requests have one here. */
+  /** The SDK takes no abort signal, and its own time limits do not work over HTTP, so requests get a limit here. */
   #place(): Place {
     const { endpoint, timeoutMs } = this.options;
     const clientOptions = { transporterOptions: { timeout: timeoutMs } };
@@ -107,7 +106,7 @@ export class GcpKms implements KeyService {
   }
 }
 
-/** As the SDK asks for them; requests go out as they are. */
+/** Credentials without content, so that requests are sent unsigned. */
 function withoutCredentials(timeoutMs: number): NonNullable<Place['auth']> {
   const send = (url: string, init: RequestInit): Promise<Response> =>
     fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });

@@ -41,13 +41,13 @@ class TestKeyService implements KeyService {
 describe('a signer whose key a service keeps', () => {
   let clock: TestClock;
   let service: TestKeyService;
-  let told: string[];
+  let reported: string[];
   let signer: KeyServiceSigner;
 
   beforeEach(() => {
     clock = new TestClock();
     service = new TestKeyService();
-    told = [];
+    reported = [];
     signer = new KeyServiceSigner({
       service,
       address: ADDRESS,
@@ -55,8 +55,8 @@ describe('a signer whose key a service keeps', () => {
       timeoutMs: TIMEOUT_MS,
       clock,
       observer: {
-        signed: () => told.push('signed'),
-        failed: (failure, code) => told.push(`${failure} ${code}`),
+        signed: () => reported.push('signed'),
+        failed: (failure, code) => reported.push(`${failure} ${code}`),
       },
       random: () => 0.5,
     });
@@ -71,14 +71,14 @@ describe('a signer whose key a service keeps', () => {
   it('signs for its address, whatever half s comes in', async () => {
     await started();
     expect(await sign()).toBeDefined();
-    expect(told).toEqual(['signed']);
+    expect(reported).toEqual(['signed']);
   });
 
   it('does not start with the key of another address, and names both', async () => {
     service.key = OTHER_KEY;
     const other = privateKeyToAddress(`0x${OTHER_KEY}`).toLowerCase();
     await expect(signer.start()).rejects.toThrow(
-      `SIGNER_KEYS: aws-kms:alias/lane is the key of ${other}, and not of ${ADDRESS}.`,
+      `SIGNER_KEYS: aws-kms:alias/lane is the key of ${other}, not of ${ADDRESS}.`,
     );
     expect(signer.isAvailable).toBe(false);
   });
@@ -103,7 +103,7 @@ describe('a signer whose key a service keeps', () => {
     await clock.pass(50);
     await clock.pass(100);
     expect(await signing).toBeDefined();
-    expect([service.asked, told]).toEqual([3, ['signed']]);
+    expect([service.asked, reported]).toEqual([3, ['signed']]);
   });
 
   it('gives up after three tries, and asks no more before it has seen it sign', async () => {
@@ -114,7 +114,7 @@ describe('a signer whose key a service keeps', () => {
     await clock.pass(50);
     await clock.pass(100);
     expect(await signing).toBeUndefined();
-    expect(told).toEqual(['throttled Code']);
+    expect(reported).toEqual(['throttled Code']);
     // Asking for its availability starts a check, without waiting for it.
     expect(signer.isAvailable).toBe(false);
     await turns();
@@ -139,7 +139,7 @@ describe('a signer whose key a service keeps', () => {
     await started();
     service.next.push('refused');
     expect(await sign()).toBeUndefined();
-    expect([service.asked, told]).toEqual([1, ['refused Code']]);
+    expect([service.asked, reported]).toEqual([1, ['refused Code']]);
   });
 
   it('throws away what comes late', async () => {
@@ -154,7 +154,7 @@ describe('a signer whose key a service keeps', () => {
     await clock.pass(TIMEOUT_MS);
     await signing;
     expect(answer).toBeDefined();
-    expect(told).toEqual(['signed']);
+    expect(reported).toEqual(['signed']);
   });
 
   it('has an end when nothing ever answers', async () => {
@@ -165,7 +165,7 @@ describe('a signer whose key a service keeps', () => {
     await clock.pass(50);
     await clock.pass(TIMEOUT_MS / 2);
     expect(await signing).toBeUndefined();
-    expect(told).toEqual(['unavailable no_answer_in_time']);
+    expect(reported).toEqual(['unavailable no_answer_in_time']);
   });
 
   it.each(['of another', 'no DER'] as const)('uses no answer that is %s', async (what) => {
@@ -176,6 +176,6 @@ describe('a signer whose key a service keeps', () => {
     await clock.pass(50);
     await clock.pass(100);
     expect(await signing).toBeUndefined();
-    expect(told).toEqual(['bad_answer not_its_signature']);
+    expect(reported).toEqual(['bad_answer not_its_signature']);
   });
 });

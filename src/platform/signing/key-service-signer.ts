@@ -7,19 +7,19 @@ import type { DigestSigner } from './digest-signer.js';
 import { addressOfSpki, recoverableSignature } from './ecdsa-der.js';
 import { type KeyService, KeyServiceError, type SignFailure } from './key-service.js';
 
-/** What a signer tells about its key service; for logs and metrics. */
+/** Events of a key service; for logs and metrics. */
 export interface SigningObserver {
-  /** @param ms - milliseconds that it took, with all tries. */
+  /** @param ms - duration with all tries. */
   signed(ms: number): void;
-  /** @param code - the name that the service gives its failure. */
+  /** @param code - the error code of the service. */
   failed(failure: SignFailure, code: string): void;
 }
 
 interface KeyServiceSignerOptions {
   readonly service: KeyService;
-  /** What the key has to be the key of. Lower case. */
+  /** The expected address of the key. Lower case. */
   readonly address: Address;
-  /** As the settings name the key. */
+  /** The key, as named in the settings. */
   readonly name: string;
   /** Milliseconds for a signature, with all tries. */
   readonly timeoutMs: number;
@@ -30,27 +30,25 @@ interface KeyServiceSignerOptions {
 }
 
 const TRIES_MOST = 3;
-/** The longest pause before the second try; each later one is twice as long. */
+/** The longest pause before the second try; it doubles for each later one. */
 const PAUSE_MS = 100;
-/** Between two looks at whether a key that failed signs again. */
+/** Pauses between checks of a key that failed. */
 const PROBE_PAUSE_MS = { first: 500, most: 10_000 };
-/** A process that starts does not wait longer: the SDK is loaded in this time too. */
+/** Time limit at the start, which includes the loading of the SDK. */
 const START_MS = 5000;
-/** The digest for the check of the key. It is no digest of a transaction. */
+/** The digest for the check of a key. It is not the digest of a transaction. */
 const PROBE_DIGEST = keccak256Bytes(Buffer.from('Does this key sign for its x402 lane?'));
 
 /**
- * With a key that a service keeps. Every signature is recovered and compared with the address before
- * anybody gets it, so that it does not matter who answers. One that fails is not asked again before it
- * has shown, beside its users, that it signs.
- *
- * An answer that comes late is thrown away: who asks again gets another signature, and only what is
- * stored is ever sent.
+ * A signer with a key in a key service. The signer of every signature is recovered and compared with the address
+ * before it is used, so the answer of the service need not be trusted. A key that failed is not used again before a
+ * check shows that it signs. A late answer is dropped: a retry gets another signature, and only stored transactions
+ * are sent.
  */
 export class KeyServiceSigner implements DigestSigner {
-  /** Whether its public key was seen to be that of the address. */
+  /** Whether its public key was checked against the address. */
   #isChecked = false;
-  /** The address of its public key, as it was read last. */
+  /** The address of the public key that was read last. */
   #found: Address | undefined;
   #isAvailable = false;
   #probe: Promise<void> | undefined;
@@ -63,7 +61,7 @@ export class KeyServiceSigner implements DigestSigner {
     return this.options.address;
   }
 
-  /** Who asks has it tried again, when it is time. */
+  /** Reading this property starts another check when it is due. */
   get isAvailable(): boolean {
     const { clock } = this.options;
     if (!this.#isAvailable && this.#probe === undefined && clock.steady() >= this.#probesFrom) {
@@ -82,9 +80,7 @@ export class KeyServiceSigner implements DigestSigner {
     this.#probe = probe;
     await Promise.race([probe, clock.sleep(START_MS)]);
     if (this.#found === undefined || this.#found === address) return;
-    throw new StartError(
-      `SIGNER_KEYS: ${name} is the key of ${this.#found}, and not of ${address}.`,
-    );
+    throw new StartError(`SIGNER_KEYS: ${name} is the key of ${this.#found}, not of ${address}.`);
   }
 
   async sign(digest: Uint8Array): Promise<RecoverableSignature | undefined> {
@@ -105,7 +101,7 @@ export class KeyServiceSigner implements DigestSigner {
     }
   }
 
-  /** Whether the key is the right one, and signs. */
+  /** Checks the key, and that it signs. */
   async #see(): Promise<void> {
     const { service, address, clock } = this.options;
     try {
@@ -129,7 +125,7 @@ export class KeyServiceSigner implements DigestSigner {
   #fail(error: unknown): void {
     this.#isAvailable = false;
     const isKnown = error instanceof KeyServiceError;
-    // A fault of this service disables the key too, and only the key.
+    // A bug in this service disables only this key too.
     if (isKnown) this.options.observer.failed(error.failure, error.code);
     else this.options.observer.failed('unavailable', 'unexpected');
   }
@@ -140,7 +136,7 @@ export class KeyServiceSigner implements DigestSigner {
     const deadline = clock.steady() + timeoutMs;
     for (let tries = 1; ; tries += 1) {
       try {
-        // Half of the time, so that one that hangs leaves some to another.
+        // Half of the remaining time, so that a hanging request leaves time for another.
         const most = Math.min(deadline - clock.steady(), timeoutMs / 2);
         return await this.#signOnce(digest, most);
       } catch (error) {
@@ -161,7 +157,7 @@ export class KeyServiceSigner implements DigestSigner {
     return signature;
   }
 
-  /** @throws KeyServiceError when there is no answer in time; a later answer is dropped. */
+  /** @throws KeyServiceError without an answer in time; a later answer is dropped. */
   async #inTime<T>(limitMs: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const abort = new AbortController();
     const answer = ask(abort.signal);
@@ -178,5 +174,5 @@ export class KeyServiceSigner implements DigestSigner {
   }
 }
 
-/** A refusal is reported once; the wrong key stays the wrong key. */
+/** Failures that a retry can fix. A refusal or a wrong key stays. */
 const WORTH_ANOTHER: ReadonlySet<SignFailure> = new Set(['throttled', 'unavailable', 'bad_answer']);

@@ -1,4 +1,4 @@
-/** A service that keeps a key and signs with it: it never gives the key out. */
+/** A service that stores a key and signs with it, without giving out the key. */
 export interface KeyService {
   /**
    * @returns `SubjectPublicKeyInfo`, DER.
@@ -15,19 +15,19 @@ export interface KeyService {
 }
 
 /**
- * - `throttled`: more was asked than it allows.
- * - `unavailable`: it did not answer, or not in time.
- * - `refused`: it answered that it will not: no right, no such key, a key that is turned off.
- * - `bad_answer`: what it answered is no signature by the key.
- * - `wrong_key`: its key is that of another address.
+ * - `throttled`: above the rate limit of the service.
+ * - `unavailable`: no answer, or not in time.
+ * - `refused`: the service refused: no permission, no such key, a disabled key.
+ * - `bad_answer`: the answer is not a signature by the key.
+ * - `wrong_key`: the key has another address.
  */
 export type SignFailure = 'throttled' | 'unavailable' | 'refused' | 'bad_answer' | 'wrong_key';
 
-/** The error of a key service; its text is dropped. */
+/** The error of a key service, without its text. */
 export class KeyServiceError extends Error {
   constructor(
     readonly failure: SignFailure,
-    /** The name that the service gives it: letters, digits and `_`. */
+    /** The error code of the service: letters, digits and `_`. */
     readonly code: string,
   ) {
     super(`The key service failed: ${failure}, ${code}.`);
@@ -35,7 +35,7 @@ export class KeyServiceError extends Error {
   }
 }
 
-/** The name of an error as far as it may be repeated. */
+/** The part of an error name that is safe to repeat. */
 export function codeOf(name: unknown): string {
   const text = typeof name === 'string' || typeof name === 'number' ? String(name) : '';
   return /^\w{1,64}$/.test(text) ? text : 'unnamed';

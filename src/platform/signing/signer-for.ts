@@ -12,7 +12,7 @@ interface SignerParts {
   readonly clock: Clock;
 }
 
-/** The signer of a key as the settings name it. */
+/** The signer for a key in the settings. */
 export function signerFor(key: SignerKey, { config, observer, clock }: SignerParts): DigestSigner {
   if (key.kind === 'local') return new LocalSigner(key.key);
   const { timeoutMs, awsEndpoint, gcpEndpoint } = config;

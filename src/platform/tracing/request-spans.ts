@@ -28,7 +28,7 @@ export const traceRequests: Middleware = (request, response, next) => {
       ...(isHandedOver(response, socket) && { 'http.response.status_code': response.statusCode }),
       ...(typeof settlementId === 'string' && { 'x402.settlement.id': settlementId }),
     });
-    // By the conventions of OpenTelemetry what the caller did wrong is no error of the server.
+    // By the conventions of OpenTelemetry, an error of the client is not an error of the server.
     if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
   });

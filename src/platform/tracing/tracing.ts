@@ -24,21 +24,21 @@ import type { TracesConfig } from '../config/traces-settings.js';
 import { AtShutdown } from '../lifecycle/at-shutdown.js';
 import { tracer } from './tracer.js';
 
-/** Spans that wait to be sent; what comes beyond them is dropped. */
+/** Spans that wait for export; further ones are dropped. */
 const WAITING_MOST = 4096;
 const SENT_AT_ONCE = 512;
 const SENT_EVERY_MS = 1000;
 const SEND_MS = 5000;
 
-/** The resource attributes of a process, in each of its spans. */
+/** The attributes of the process in each span. */
 export interface TracedProcess {
   readonly id: string;
   readonly version: string;
 }
 
 /**
- * Requests are sampled by chance, neither by the caller's wish nor by the id of its trace, because
- * the caller chooses both. Spans within a request follow its decision.
+ * Requests are sampled at random, independent of the caller's flag and trace id, because the caller chooses both.
+ * Spans within a request follow its decision.
  */
 function samplerOf(ratio: number): Sampler {
   return {
@@ -55,33 +55,33 @@ function samplerOf(ratio: number): Sampler {
 }
 
 /**
- * Traces of this process, by the SDK of OpenTelemetry. Where it was not started, the API that spans are made
- * with does nothing, and nothing of the SDK runs: no storage follows the promises of a request.
+ * Traces of this process, by the OpenTelemetry SDK. Without a start, the tracing API does nothing and no part of the
+ * SDK runs, so promises are not tracked.
  */
 export class Tracing {
   readonly #provider: BasicTracerProvider;
   readonly #fetches = new UndiciInstrumentation({
     requireParentforSpans: true,
-    // Providers of nodes have their keys in the path.
+    // RPC providers have their API keys in the path.
     requestHook: (span, { origin }) => {
       span.setAttributes({ 'url.full': origin, 'url.path': '', 'url.query': '' });
     },
   });
   readonly #endRedis: () => void;
 
-  /** @param onTrouble - told what the SDK complains of, such as a collector that does not answer. */
+  /** @param onMessage - receives problems of the SDK, such as a collector that does not answer. */
   constructor(
     { url, ratio, service }: TracesConfig,
     { id, version }: TracedProcess,
-    onTrouble: (message: string) => void,
+    onMessage: (message: string) => void,
   ) {
-    const trouble = (message: string): void => {
-      onTrouble(message);
+    const report = (message: string): void => {
+      onMessage(message);
     };
     const nothing = (): void => undefined;
     diag.setLogger({
-      error: trouble,
-      warn: trouble,
+      error: report,
+      warn: report,
       info: nothing,
       debug: nothing,
       verbose: nothing,
@@ -108,7 +108,7 @@ export class Tracing {
     this.#endRedis = traceRedis();
   }
 
-  /** Sends what waits, within {@link SEND_MS}. */
+  /** Exports the waiting spans, within {@link SEND_MS}. */
   @AtShutdown('traces', 'traces')
   async stop(): Promise<void> {
     this.#fetches.disable();
@@ -117,7 +117,7 @@ export class Tracing {
   }
 }
 
-/** What ioredis says of a command on its diagnostics channel; the same object from start to end. */
+/** A command on the diagnostics channel of ioredis; the same object from start to end. */
 interface CommandMessage {
   readonly command?: unknown;
   readonly error?: unknown;
@@ -126,15 +126,15 @@ interface CommandMessage {
 const CHANNEL = 'tracing:ioredis:command';
 
 /**
- * A span for each command to Redis that a traced request sends, by the diagnostics channel of
- * ioredis. It contains only the name of the command, because the arguments contain payments.
+ * Makes a span for each Redis command of a traced request, by the diagnostics channel of ioredis. The span contains
+ * only the name of the command, because arguments contain payments.
  *
- * @returns how to stop.
+ * @returns a function that stops this.
  */
 function traceRedis(): () => void {
   const spans = new WeakMap<object, Span>();
   const start: ChannelListener = (message) => {
-    // What the process does for itself, and for many at once, belongs to no trace.
+    // Commands of the process itself, or for many requests at once, belong to no trace.
     if (trace.getActiveSpan()?.isRecording() !== true) return;
     const { command } = message as CommandMessage;
     const name = typeof command === 'string' ? command.toUpperCase() : 'COMMAND';

@@ -4,17 +4,17 @@ import type { Finding } from './finding.js';
 
 /** The fields of `extensions.diagnosis` in a refusal, for programs. */
 export interface Diagnosis {
-  /** Where in the request's body; absent where no single field is at fault. */
+  /** The place in the request's body; absent where no single field is at fault. */
   readonly path?: string;
   readonly expected?: string;
   readonly got?: string;
-  /** Who has to change something before the same request can succeed. */
+  /** The party that has to change something before the same request can succeed. */
   readonly fault: Fault;
-  /** Whether sending the same request again can end better. */
+  /** Whether the same request may succeed later. */
   readonly retry: Retry;
   /** The reason in the project's documentation. */
   readonly docs: string;
-  /** By which the payee was paid exactly this, though not by this service. */
+  /** The transaction of another sender that paid the payee exactly this amount. */
   readonly transaction?: string;
 }
 
@@ -27,10 +27,10 @@ interface Explanation {
 export const MESSAGE_MAX_CHARACTERS = 300;
 
 /**
- * Says what is wrong with one payment.
+ * Explains what is wrong with one payment.
  *
- * @param finding - where, if that is known.
- * @param cause - a sentence on what was found out beyond the reason.
+ * @param finding - the place of the fault, if it is known.
+ * @param cause - one sentence of detail beyond the reason.
  */
 export function explain(reason: Reason, finding?: Finding, cause?: string): Explanation {
   const facts: ReasonFacts = REASONS[reason];
@@ -49,26 +49,26 @@ export function explain(reason: Reason, finding?: Finding, cause?: string): Expl
 }
 
 /**
- * Says of an authorization that was used elsewhere that its payee has been paid: who pays once more pays twice. Whether
- * anything was delivered for it only the seller knows.
+ * For an authorization that another sender used: its payee was paid, and a second payment would pay twice. Only the
+ * seller knows whether it delivered for it.
  */
 export function explainPaidElsewhere(reason: Reason, transaction: string): Explanation {
   const { docs } = diagnosisOf(reason);
   return {
-    message: `The payee was paid exactly this by transaction ${transaction}, which this facilitator did not send. Do not pay again: the seller looks up whether it has delivered for it.`,
+    message: `Transaction ${transaction} paid the payee exactly this amount. This facilitator did not send it. Do not pay again: ask the seller whether it delivered for this transaction.`,
     diagnosis: { fault: 'seller', retry: 'never', docs, transaction },
   };
 }
 
 /**
- * Says of a used authorization that the transaction which used it could not be read in time. That transaction may have paid the
- * payee, so a new payment is not advised.
+ * For a used authorization whose transaction could not be read in time. That transaction may have paid the payee, so a
+ * new payment is not advised.
  */
 export function explainUnknownUse(reason: Reason): Explanation {
   const { docs } = diagnosisOf(reason);
   return {
     message:
-      'The authorization was used on chain, by a transaction that could not be read in time. That transaction may have paid the payee. Look for it on the chain, or ask again, before another payment is signed.',
+      'A transaction used this authorization on chain, but could not be read in time. The transaction may have paid the payee. Before signing another payment, look for the transaction on the chain, or repeat the request.',
     diagnosis: { fault: 'chain', retry: 'same', docs },
   };
 }
@@ -85,24 +85,24 @@ function bounded(text: string): string {
     : `${text.slice(0, MESSAGE_MAX_CHARACTERS - 1)}…`;
 }
 
-/** A hash with its prefix. A longer one says nothing to a reader. */
+/** A 32-byte hash with its prefix; longer values help no reader. */
 const HEX_MAX_CHARACTERS = 66;
 /** 2^256 and its sign. */
 const DECIMAL_MAX_CHARACTERS = 79;
 const HEX = /^0x[0-9a-fA-F]*$/;
 const DECIMAL = /^-?\d+$/;
-/** Schemes of the x402 specification, whether they are served here or not. */
+/** Schemes of the x402 specification, served here or not. */
 const SCHEME_NAMES = ['exact', 'upto', 'batch-settlement', 'permit', 'permit2', 'eip3009'];
 const WORDS: ReadonlySet<string> = new Set([...SCHEME_NAMES, ...NETWORK_NAMES]);
 
 /**
- * A value of a request as an answer may repeat it: a short hexadecimal or decimal one, or a known word. Other values
- * are only described, so that a caller cannot put text of its own into an answer of this service.
+ * A value of a request in a form that an answer may repeat: a short hexadecimal or decimal number, or a known word.
+ * Other values are only described, so that a caller cannot place text in an answer of this service.
  */
 export function echo(value: unknown): string {
   if (typeof value === 'string') return echoText(value);
   if (typeof value === 'number') {
-    return Number.isSafeInteger(value) ? String(value) : 'a number that is no safe integer';
+    return Number.isSafeInteger(value) ? String(value) : 'a number that is not a safe integer';
   }
   if (typeof value === 'bigint') return echoText(value.toString());
   if (typeof value === 'boolean') return String(value);
@@ -117,5 +117,10 @@ function echoText(text: string): string {
   if (text.length <= DECIMAL_MAX_CHARACTERS && DECIMAL.test(text)) return text;
   if (WORDS.has(text)) return text;
   const kind = text.length <= 20_000 && HEX.test(text) ? 'hexadecimal text' : 'text';
-  return `${kind} of ${text.length} characters`;
+  return lengthOf(text, kind);
+}
+
+/** A text by its length. */
+export function lengthOf({ length }: string, kind = 'text'): string {
+  return `${kind} of ${length} ${length === 1 ? 'character' : 'characters'}`;
 }

@@ -29,7 +29,7 @@ describe('a value of a request in an answer', () => {
 
   it.each<[unknown, string]>([
     ['', 'empty text'],
-    [' ', 'text of 1 characters'],
+    [' ', 'text of 1 character'],
     ['0xzz', 'text of 4 characters'],
     ['0X12', 'text of 4 characters'],
     ['1e3', 'text of 3 characters'],
@@ -55,9 +55,9 @@ describe('a value of a request in an answer', () => {
   it.each<[string, unknown, string]>([
     ['a number', 42, '42'],
     ['a negative number', -7, '-7'],
-    ['a fraction', 0.5, 'a number that is no safe integer'],
-    ['a number without an end', Infinity, 'a number that is no safe integer'],
-    ['a number too large to be exact', 2 ** 53, 'a number that is no safe integer'],
+    ['a fraction', 0.5, 'a number that is not a safe integer'],
+    ['a number without an end', Infinity, 'a number that is not a safe integer'],
+    ['a number too large to be exact', 2 ** 53, 'a number that is not a safe integer'],
     ['a bigint', 2n ** 64n, '18446744073709551616'],
     ['a bigint of too many digits', 10n ** 79n, 'text of 80 characters'],
     ['true', true, 'true'],

@@ -1,16 +1,16 @@
 import type { Payment } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
-import { judgeOf } from '../schemes/registry.js';
+import { rulesOf } from '../schemes/registry.js';
 import type { Finding } from './finding.js';
 
 /**
- * Where a payment that was read is wrong: what its scheme says of the reason, else what this service does.
+ * The wrong place in a parsed payment: by the rules of its scheme for this reason, otherwise by those of this service.
  *
  * @param now - Unix seconds.
  */
 export function paymentFinding(reason: Reason, payment: Payment, now: number): Finding | undefined {
   const { claim } = payment;
-  return judgeOf(claim).explain?.(reason, payment, claim, { now }) ?? OWN[reason]?.(payment);
+  return rulesOf(claim).explain?.(reason, payment, claim, { now }) ?? OWN[reason]?.(payment);
 }
 
 type Own = (payment: Payment) => Finding;

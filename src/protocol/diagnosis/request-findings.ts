@@ -15,7 +15,7 @@ export interface Served {
   readonly chainIds: readonly number[];
 }
 
-/** More are not listed in a message. */
+/** Further networks are not listed in a message. */
 const NETWORKS_NAMED_MOST = 4;
 
 type Explain = (envelope: PaymentEnvelope, served: Served) => Finding | undefined;
@@ -27,7 +27,7 @@ const EXPLANATIONS: Readonly<Partial<Record<Reason, Explain>>> = {
 
 /**
  * Why the form of a signature cannot be read; `undefined` for a readable one, valid or not. The reference refuses such
- * a payment for its signature, so the reason does not show what was sent: the request does.
+ * a payment for its signature, so the reason does not show the malformed form.
  */
 export function unreadSignatureFinding({ paymentPayload }: PaymentEnvelope): Finding | undefined {
   const got = readOptionalObject(paymentPayload['payload'])?.['signature'];
@@ -70,7 +70,7 @@ function versionFinding(envelope: PaymentEnvelope, versions: Served['versions'])
   return { path: 'x402Version', ...numberOf(outer, `${got}, as in the payload`), got: outer };
 }
 
-/** A version that came as text reads like the number that is expected. */
+/** A version sent as text looks like the expected number. */
 function numberOf(got: unknown, expected: string): Pick<Finding, 'expected' | 'fix'> {
   return typeof got === 'string'
     ? { expected: `the number ${expected}`, fix: 'It came as text: send it without quotes.' }

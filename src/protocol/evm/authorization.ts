@@ -27,13 +27,13 @@ export interface Eip3009Authorization extends Authorization {
   readonly nonce: Hex;
   /** The signature to present on chain: inner signature of an ERC-6492 wrapper, v of a key as 27 or 28. */
   readonly signature: Hex;
-  /** How the payer's wallet is made; absent where it is there, or where the payer has a key. */
+  /** The deployment of the wallet of the payer; absent if the wallet is deployed, or the payer has a key. */
   readonly deployment?: Deployment;
 }
 
 /** An EIP-2612 permit that the proxy executes before it moves the tokens (`settleWithPermit`). */
 export interface SponsoredPermit {
-  /** Atomic units; the proxy demands that it equals the permitted amount. */
+  /** Atomic units; the proxy requires that it equals the permitted amount. */
   readonly value: bigint;
   /** Unix seconds. */
   readonly deadline: bigint;
@@ -42,8 +42,16 @@ export interface SponsoredPermit {
   readonly v: number;
 }
 
+/** The approval of Permit2 that comes with a payment, for a payer without a sufficient one. */
+export interface PayerApproval {
+  /** An EIP-2612 permit of the token to Permit2, executed in the same transaction. */
+  readonly sponsoredPermit: SponsoredPermit | undefined;
+  /** The payer's own approval to Permit2, which must be mined before the payment is sent. */
+  readonly sponsoredApproval?: PayerTransaction;
+}
+
 /** A well-formed Permit2 permit for an x402 proxy. */
-export interface Permit2Authorization extends Authorization {
+export interface Permit2Authorization extends Authorization, PayerApproval {
   readonly method: 'permit2';
   readonly from: Address;
   readonly token: Address;
@@ -57,13 +65,9 @@ export interface Permit2Authorization extends Authorization {
   /** Unix seconds. */
   readonly witnessValidAfter: bigint;
   readonly signature: Hex;
-  /** An EIP-2612 permit of the token to Permit2, executed in the same transaction. */
-  readonly sponsoredPermit: SponsoredPermit | undefined;
-  /** The payer's own approval to Permit2, which is mined before the payment is sent. */
-  readonly sponsoredApproval?: PayerTransaction;
 }
 
-/** The same for the x402 upto proxy: `amount` is the most that may be taken. */
+/** The same for the x402 upto proxy: `amount` is the maximum. */
 export interface UptoAuthorization extends Permit2Authorization {
   readonly scheme: 'upto';
   /** The only account that may present it. */
@@ -107,7 +111,7 @@ export function asPermit2Authorization(
   };
 }
 
-/** Likewise. */
+/** The same for the x402 upto proxy. */
 export function asUptoAuthorization(
   claim: UptoClaim,
   signature: Hex,

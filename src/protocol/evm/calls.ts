@@ -14,7 +14,7 @@ import { isEcdsaSignature } from './signature.js';
 export interface Call {
   readonly to: Address;
   readonly data: Hex;
-  /** The account that the call deploys code to. This code has never run before. */
+  /** The account to which the call deploys code. That code has never run before. */
   readonly deploys?: Address;
 }
 
@@ -47,9 +47,9 @@ const NONCE_BITMAP = selectorOf('nonceBitmap(address,uint256)');
 const PROXY_PERMIT2 = selectorOf('PERMIT2()');
 
 /**
- * The call that moves the tokens. Anyone may send it; only the signature matters. A Permit2 payment goes
- * through the proxy that it names as its spender, and which was the chain's when it was accepted: another
- * one cannot present it, whatever the settings say since.
+ * The call that moves the tokens. Anyone may send it, because only the signature matters. A Permit2 payment goes
+ * through the proxy that the payer signed as spender. Another proxy cannot present it, so later changes of the
+ * settings do not matter.
  */
 export function settlementCall(authorization: ExactAuthorization, token: Address): Call {
   if (authorization.method === 'permit2') {
@@ -61,8 +61,8 @@ export function settlementCall(authorization: ExactAuthorization, token: Address
 }
 
 /**
- * A call after the deployment of the payer's wallet, both through Multicall3: the payer chose the code that runs, and
- * Multicall3 owns nothing that it could take. The deployment may fail, as the wallet may exist by now.
+ * A call after the deployment of the payer's wallet, both through Multicall3: the payer chose the code, and Multicall3
+ * owns nothing that this code could take. The deployment may fail, because the wallet may exist by now.
  */
 export function onceDeployed(
   { factory, data }: Deployment,
@@ -75,8 +75,8 @@ export function onceDeployed(
 }
 
 /**
- * A 65-byte signature takes the (v, r, s) overload, any other the bytes overload (EIP-3009). So does that of
- * a wallet that is made only now: of the first one some tokens know the signer by its key alone.
+ * A 65-byte signature uses the (v, r, s) overload, any other the bytes overload (EIP-3009). So does the signature of a
+ * wallet that is deployed in the same call, because some tokens accept only signers with a key in the first one.
  */
 function transferWithAuthorizationData(authorization: Eip3009Authorization): Hex {
   const { from, to, value, validAfter, validBefore, nonce, signature } = authorization;
@@ -118,8 +118,8 @@ export function sponsoredPermitWords({ value, deadline, r, s, v }: SponsoredPerm
 }
 
 /**
- * The same call with more bytes behind its calldata. Contracts read what their ABI says, from the front: the
- * call does what it did.
+ * The same call with more bytes after its calldata. Contracts read arguments from the front, so the call has the same
+ * effect.
  */
 export function withSuffix(call: Call, suffix: Hex | undefined): Call {
   return suffix === undefined ? call : { ...call, data: `${call.data}${suffix.slice(2)}` };
@@ -130,7 +130,7 @@ export function aggregateCall(calls: readonly Call[]): Call {
   return multicall(calls.map((call) => ({ ...call, mayFail: true })));
 }
 
-/** Multicall3 `aggregate3`; the whole of it reverts with a call that may not fail. */
+/** Multicall3 `aggregate3`; it reverts as a whole if a call fails that may not. */
 function multicall(calls: readonly (Call & { readonly mayFail: boolean })[]): Call {
   const items = calls.map(
     ({ to, data, mayFail }) =>
@@ -168,7 +168,7 @@ export function permit2AllowanceCall(token: Address, owner: Address): Call {
 }
 
 /**
- * Reads the calldata of `approve(address,uint256)`, selector and all; `undefined` where the first word is no
+ * Reads the calldata of `approve(address,uint256)`, including its selector; `undefined` where the first word is not an
  * address.
  */
 export function approvalIn(

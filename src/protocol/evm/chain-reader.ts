@@ -2,41 +2,44 @@ import type { Address, Hex } from 'viem';
 import type { Call } from './calls.js';
 import type { SchemeContracts } from './contracts.js';
 
-/** The result of a call. A call that could not be made at all throws instead. */
+/** The result of a call. A call that could not be made throws instead. */
 export type CallOutcome =
   | { readonly status: 'returned'; readonly data: Hex }
   | {
-      /** The contract refused, and left the rest of its gas. */
+      /** The contract reverted and left the rest of its gas. */
       readonly status: 'reverted';
-      /** Revert data, where the node gives it. */
+      /** Revert data, if the node returns it. */
       readonly data: Hex | undefined;
     }
-  /** It ran out of the gas it was given, or broke off in another way that leaves none. */
+  /** The call ran out of gas, or stopped in another way that uses all gas. */
   | { readonly status: 'halted' };
 
 /** The sender of a simulated settlement: the account of the lane that would send the transaction. */
 export interface Sender {
   readonly address: Address;
-  /** Wei for a unit of gas that the transaction will pay. */
+  /** Price that the transaction will pay, in wei per unit of gas. */
   readonly gasPriceWei: bigint;
-  /** Wei; a node refuses to simulate what its sender could not pay for. */
+  /** Wei; a node refuses a simulation that its sender could not pay for. */
   readonly balanceWei: bigint;
 }
 
-/** A settlement to simulate, and what it must bring about. */
+/** A settlement to simulate, with its expected effect. */
 export interface Settlement {
   readonly call: Call;
-  /** `undefined` where none of our accounts is known: the node's default sender, at no price. */
+  /** `undefined` where no lane account is known: the node's default sender, at no price. */
   readonly sender: Sender | undefined;
-  /** Whether the call succeeds from that account alone. */
+  /** Whether the call succeeds only from that account. */
   readonly isSenderBound?: boolean;
-  /** Whether it may be asked together with others. The last look before money is spent is at exactly what will be sent. */
+  /**
+   * Whether it may share a round with other questions. The last simulation before money is spent must be identical to
+   * the transaction.
+   */
   readonly mayJoin?: boolean;
   /** Gas limit of the transaction. */
   readonly gas: bigint;
   readonly token: Address;
   readonly payer: Address;
-  /** Whose code the call may run beside that of the token; absent where that is the payer's. */
+  /** The account whose code the call may run besides the code of the token; the payer if absent. */
   readonly runsCodeOf?: Address;
   readonly payTo: Address;
   /** Atomic units. */
@@ -47,42 +50,42 @@ export interface Settlement {
 export type Effect =
   | {
       readonly status: 'paid';
-      /** After refunds, where the node tells. */
+      /** After refunds, if the node returns it. */
       readonly gasUsed: bigint | undefined;
     }
-  /** It succeeded, and the balance of the payee did not grow by the amount. */
+  /** The call succeeded, but the balance of the payee did not grow by the amount. */
   | { readonly status: 'unpaid' }
   | Exclude<CallOutcome, { status: 'returned' }>;
 
 export type FailedEffect = Exclude<Effect, { status: 'paid' }>;
 
 /**
- * Gas that a question to a token may cost: what the heaviest tokens in use take, and a bound on what
- * one request can make a node compute.
+ * Gas limit of a question to a token: enough for the heaviest tokens in use, and a bound on the work of a node for one
+ * request.
  */
 export const READ_GAS = 150_000n;
 
 /**
- * Reads of one chain at its newest block. Every method throws {@link ChainUnavailableError} when no
- * endpoint can be asked: that says nothing about the payment. No call runs without a gas limit.
+ * Reads of one chain at its newest block. Every method throws {@link ChainUnavailableError} when no endpoint answers,
+ * which says nothing about the payment. No call runs without a gas limit.
  */
 export interface ChainReader {
   readonly chainId: number;
-  /** Where the contracts of the schemes are on this chain. */
+  /** The addresses of the schemes' contracts on this chain. */
   readonly schemeContracts: SchemeContracts;
   hasCode(address: Address): Promise<boolean>;
   /**
-   * Whether there is a contract at a token's address. A yes is kept for 15 minutes, as the reference
-   * does; a no is never kept.
+   * Whether there is a contract at the address of a token. Only a positive answer is cached, for 15 minutes as in the
+   * reference.
    */
   isContract(asset: Address): Promise<boolean>;
   /** @param gas - gas limit of the simulated transaction; {@link READ_GAS} when absent. */
   call(call: Call, gas?: bigint): Promise<CallOutcome>;
-  /**
-   * Simulates a settlement, and proves that the payee's balance grows by the amount: before, transfer
-   * and after are read from one state.
-   */
+  /** Simulates a settlement and proves that the payee's balance grows by the amount; all reads are from one state. */
   simulate(settlement: Settlement): Promise<Effect>;
   /** Unix seconds of the newest block. */
   newestTime(): Promise<bigint>;
 }
+
+/** The same of the state of one block. */
+export type StateReader = Pick<ChainReader, 'chainId' | 'hasCode' | 'call'>;

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 
-/** Addresses are in lower case, as all of them inside. */
+/** All addresses are in lower case, as everywhere inside this service. */
 
 /** Contracts at the same address on every chain: Permit2, Multicall3, those of the x402 batch settlement. */
 export const FIXED_CONTRACTS = {
@@ -13,19 +13,19 @@ export const FIXED_CONTRACTS = {
 
 export const PERMIT2: Address = FIXED_CONTRACTS.permit2;
 export const MULTICALL3: Address = FIXED_CONTRACTS.multicall3;
-/** Holds the money of all channels. */
+/** The escrow, which holds the money of all channels. */
 export const CHANNEL_ESCROW: Address = FIXED_CONTRACTS.channelEscrow;
-/** Fetch what a payer puts into a channel, each by one method. */
+/** The collectors, which transfer money of a payer into a channel, each by one method. */
 export const ERC3009_COLLECTOR: Address = FIXED_CONTRACTS.erc3009Collector;
 export const PERMIT2_COLLECTOR: Address = FIXED_CONTRACTS.permit2Collector;
 
 /** The x402 exact Permit2 proxy, unless a network's settings name another. */
 export const EXACT_PERMIT2_PROXY: Address = '0x402085c248eea27d92e8b30b2c58ed07f9e20001';
 
-/** The x402 upto Permit2 proxy, likewise. */
+/** The x402 upto Permit2 proxy, unless a network's settings name another. */
 export const UPTO_PERMIT2_PROXY: Address = '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002';
 
-/** Contracts of the schemes whose address a network's settings may change. */
+/** Contracts of the schemes whose addresses the settings of a network may change. */
 export interface SchemeContracts {
   /** The x402 exact Permit2 proxy. */
   readonly permit2Proxy: Address;
@@ -38,10 +38,10 @@ export const DEFAULT_SCHEME_CONTRACTS: SchemeContracts = {
   uptoProxy: UPTO_PERMIT2_PROXY,
 };
 
-/** Everything a deployment needs on a chain beside tokens, as `/health` names it. */
+/** Every contract besides tokens that a deployment needs on a chain, by its name in `/health`. */
 export type ContractName = keyof typeof FIXED_CONTRACTS | keyof SchemeContracts;
 
-/** Every contract that is needed on a chain, by name. */
+/** Every required contract of a chain, by name. */
 export function contractsOf(
   schemes: SchemeContracts,
 ): readonly (readonly [ContractName, Address])[] {

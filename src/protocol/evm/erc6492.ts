@@ -4,14 +4,14 @@ import { type Address, type Hex, zeroAddress } from 'viem';
 const MAGIC = '6492649264926492649264926492649264926492649264926492649264926492';
 const WORD = 64;
 
-/** How a wallet is made that is not on the chain yet. The payer chooses both. */
+/** How a wallet that is not on the chain yet is deployed. The payer chooses both values. */
 export interface Deployment {
   /** Lower case. */
   readonly factory: Address;
   readonly data: Hex;
 }
 
-/** A signature of a wallet, and how the wallet is made. */
+/** A wallet's signature, with the deployment of the wallet. */
 export interface WrappedSignature {
   readonly deployment: Deployment;
   /** The signature inside the wrapper, which the wallet itself verifies. */
@@ -20,7 +20,7 @@ export interface WrappedSignature {
 
 /**
  * - `malformed`: it ends with the magic bytes of ERC-6492, but its content cannot be decoded.
- * - `nested`: the wrapper holds another wrapper. No wallet makes one, and each would run one more factory.
+ * - `nested`: the wrapper holds another wrapper. No wallet makes one, and each would run another factory.
  */
 export type BrokenWrapper = 'malformed' | 'nested';
 
@@ -28,7 +28,7 @@ export type BrokenWrapper = 'malformed' | 'nested';
  * Unwraps `abi.encode(address factory, bytes factoryCalldata, bytes signature) ‖ magic` (ERC-6492).
  *
  * @param signature - lower case.
- * @returns `undefined` for any other signature; one of the zero factory is another, as in the reference.
+ * @returns `undefined` for any other signature; one with the zero factory is not a wrapper, as in the reference.
  */
 export function unwrapErc6492(signature: Hex): WrappedSignature | BrokenWrapper | undefined {
   const digits = signature.slice(2);
@@ -44,8 +44,8 @@ export function unwrapErc6492(signature: Hex): WrappedSignature | BrokenWrapper 
 }
 
 /**
- * The part of a signature that the payer's wallet made. The wrapper is not signed: anyone who saw the payment
- * can put the same signature into another wrapper.
+ * The part of a signature that the payer's wallet made. The wrapper is not signed: anyone who saw the payment can wrap
+ * the same signature differently.
  */
 export function innerSignatureOf(signature: Hex): Hex {
   const wrapped = unwrapErc6492(signature);

@@ -1,9 +1,8 @@
 import { createKeccak } from 'hash-wasm';
 
 /**
- * Keccak-256 in WebAssembly: signatures, typed data and transactions are hashed at every step, and
- * JavaScript took more than ten times as long for it. Loaded once; every call afterwards is synchronous
- * and finished before the next one begins.
+ * Keccak-256 in WebAssembly: every step hashes signatures, typed data or transactions, and JavaScript took more than
+ * ten times as long. Loaded once; every later call is synchronous.
  */
 const hasher = await createKeccak(256);
 

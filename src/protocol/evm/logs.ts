@@ -9,12 +9,12 @@ export interface ReceiptLog {
   readonly logIndex: number;
 }
 
-/** ERC-20 */
+/** Event of ERC-20. */
 export const TRANSFER_TOPIC = keccakOfText('Transfer(address,address,uint256)');
-/** EIP-3009 */
+/** Event of EIP-3009. */
 export const AUTHORIZATION_USED_TOPIC = keccakOfText('AuthorizationUsed(address,bytes32)');
 export const AUTHORIZATION_CANCELED_TOPIC = keccakOfText('AuthorizationCanceled(address,bytes32)');
-/** Of the escrow of channels: `channelId`, `sender` (both indexed), `amount`, `newBalance`. */
+/** Event of the escrow of channels: `channelId`, `sender` (both indexed), `amount`, `newBalance`. */
 export const DEPOSITED_TOPIC = keccakOfText('Deposited(bytes32,address,uint128,uint128)');
 
 /** A transfer of tokens as a log shows it. */
@@ -40,7 +40,7 @@ export function isTransferLog(
   );
 }
 
-/** A log by which a contract says that it got money. The first word of its data is the amount. */
+/** A log by which a contract reports received money. The first word of its data is the amount. */
 export interface PaidLog {
   readonly address: Address;
   readonly topics: readonly Hex[];
@@ -58,7 +58,7 @@ export function isPaidLog(
   );
 }
 
-/** The first log of exactly this transfer that has not paid another settlement. */
+/** The first log of exactly this transfer that was not credited to another settlement. */
 export function transferIn(
   transfer: Transfer,
   logs: readonly ReceiptLog[],

@@ -1,9 +1,10 @@
 import { type Address, type Hex, parseTransaction, serializeTransaction } from 'viem';
 import { keccak256Digits } from './keccak.js';
+import { S_MAX } from './signature.js';
 
 /**
- * A signed transaction of a payer's own that has to be in a block before its payment can be sent. Only the
- * payer could have made it, and it is sent as it came.
+ * A signed transaction of the payer itself that must be in a block before its payment can be sent. Only the payer could
+ * have made it, and it is sent unchanged.
  */
 export interface PayerTransaction {
   readonly raw: Hex;
@@ -14,10 +15,10 @@ export interface PayerTransaction {
   readonly maxFeePerGas: bigint;
 }
 
-/** An EIP-1559 transaction as it was sent, with what its signer signed. Fees and value in wei. */
+/** An EIP-1559 transaction as sent, with its signed data. Fees and value in wei. */
 export interface SentTransaction extends PayerTransaction {
   readonly chainId: number;
-  /** `undefined` where it creates a contract. */
+  /** `undefined` for the creation of a contract. */
   readonly to: Address | undefined;
   readonly data: Hex;
   readonly value: bigint;
@@ -29,7 +30,7 @@ export interface SentTransaction extends PayerTransaction {
   readonly signature: Hex;
 }
 
-/** The highest cost of a payer's transaction, in wei. */
+/** The maximum cost of a payer's transaction, in wei. */
 export function mostCostOfTransaction({
   gas,
   maxFeePerGas,
@@ -37,8 +38,6 @@ export function mostCostOfTransaction({
   return gas * maxFeePerGas;
 }
 
-/** Half the order of secp256k1: nodes take no signature with a larger s (EIP-2). */
-const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 const EIP1559_PREFIX = '0x02';
 
 /**
@@ -55,6 +54,7 @@ export function readSentTransaction(raw: Hex): SentTransaction | undefined {
     const unsigned = { ...parsed, r: undefined, s: undefined, v: undefined, yParity: undefined };
     if (r === undefined || s === undefined || yParity === undefined) return undefined;
     if (serializeTransaction(unsigned, { r, s, yParity }) !== raw) return undefined;
+    // Nodes take no larger one (EIP-2).
     if (BigInt(s) > S_MAX || !Number.isSafeInteger(nonce)) return undefined;
     return {
       raw,
@@ -72,7 +72,7 @@ export function readSentTransaction(raw: Hex): SentTransaction | undefined {
       hasAccessList: (parsed.accessList?.length ?? 0) > 0,
     };
   } catch {
-    // Bytes that decode to nothing.
+    // Bytes that cannot be decoded.
     return undefined;
   }
 }

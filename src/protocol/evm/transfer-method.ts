@@ -1,16 +1,16 @@
-/** How a payer lets tokens be moved by its signature alone. */
+/** The signed ways of transferring tokens for a payer. */
 export type TransferMethod = 'eip3009' | 'permit2';
 
 /**
- * The same, or another thing that is asked for by a signature. It decides what the chain executes at most once,
- * and how that shows on the chain.
+ * A transfer method, or the method of another signed action. The method decides which id the chain executes at most
+ * once, and how the chain shows it.
  */
 export type ActionMethod =
   TransferMethod | 'channel-voucher' | 'channel-claim' | 'channel-settle' | 'channel-refund';
 
-/** Which action of which scheme something belongs to. */
+/** Scheme and action of a claim, an authorization or a record. */
 export interface ActionName {
-  /** The first scheme of this service where absent: its records never named it. */
+  /** Absent for the first scheme of this service, because its records never stored the name. */
   readonly scheme?: string;
   readonly method: ActionMethod;
 }

@@ -16,8 +16,8 @@ import type {
 import { PERMIT2 } from './contracts.js';
 
 /**
- * EIP-712 digests of the structs that payers sign. The domain separator of a token
- * is constant and takes as long as the rest of a digest, so those of payments that were signed are kept.
+ * EIP-712 digests of the structs that payers sign. The domain separator of a token is constant and takes as long as
+ * the rest of a digest, so separators of signed payments are cached.
  */
 
 const DOMAIN_TYPE = bytes32Word(
@@ -61,8 +61,7 @@ export interface TokenDomain {
 }
 
 /**
- * Separators that are kept. With both hashes an entry has 128 characters whatever the names were, so
- * that all of them together take less than 2 MiB.
+ * Limit of cached separators. With both names hashed an entry has 128 characters, so all of them take less than 2 MiB.
  */
 const SEPARATORS_MAX = 4096;
 const tokenSeparators = new Map<string, Word>();
@@ -73,9 +72,8 @@ function tokenDomainSeparator(domain: TokenDomain): Word {
 }
 
 /**
- * Keeps the separator of a domain that a payer has signed for. Names come from outside, and nothing is
- * kept for who has not signed anything. When there are too many all are forgotten: each costs ten
- * microseconds to have again.
+ * Caches the separator of a domain that a payer has signed. Names come from outside, so nothing is cached for unsigned
+ * requests. A full cache is emptied: an entry costs ten microseconds.
  */
 export function rememberTokenDomain(domain: TokenDomain): void {
   const key = cacheKeyOf(domain);
@@ -84,11 +82,11 @@ export function rememberTokenDomain(domain: TokenDomain): void {
   tokenSeparators.set(key, computeTokenSeparator(domain));
 }
 
-/** The domain asked for last: of many payments in a row it is the same, and a comparison is less than a hash. */
+/** The last domain: consecutive payments often have the same one, and a comparison is cheaper than a hash. */
 let lastDomain: TokenDomain | undefined;
 let lastKey = '';
 
-/** Of the same length whatever the names are. */
+/** A key of constant length for names of any length. */
 function cacheKeyOf({ chainId, token, name, version }: TokenDomain): string {
   const isLast =
     lastDomain?.chainId === chainId &&
@@ -102,7 +100,7 @@ function cacheKeyOf({ chainId, token, name, version }: TokenDomain): string {
   return lastKey;
 }
 
-/** The same without the cache: for names that come from a request and were not signed. */
+/** The separator without the cache, for names in unsigned requests. */
 export function computeTokenSeparator({ name, version, chainId, token }: TokenDomain): Word {
   return bytes32Word(
     keccakOfHex(
@@ -142,7 +140,7 @@ export function eip3009Digest(authorization: SignedTransfer, domain: TokenDomain
   return transferDigest(TRANSFER_WITH_AUTHORIZATION_TYPE, authorization, domain);
 }
 
-/** The same for a `receiveWithAuthorization`, which only its receiver may present. */
+/** The digest of a `receiveWithAuthorization`, which only its receiver may present. */
 export function receiveDigest(authorization: SignedTransfer, domain: TokenDomain): Hex {
   return transferDigest(RECEIVE_WITH_AUTHORIZATION_TYPE, authorization, domain);
 }
@@ -167,7 +165,7 @@ export function permit2Digest(authorization: Permit2Authorization, chainId: numb
   return witnessTransferDigest(authorization, chainId, PERMIT_WITNESS_TRANSFER_FROM_TYPE, witness);
 }
 
-/** The same with the x402 upto witness, which names who may present it. */
+/** The digest with the x402 upto witness, which names the only presenter. */
 export function uptoDigest(authorization: UptoAuthorization, chainId: number): Hex {
   const { witnessTo, facilitator, witnessValidAfter } = authorization;
   const witness = keccakOfHex(
@@ -179,7 +177,7 @@ export function uptoDigest(authorization: UptoAuthorization, chainId: number): H
   return witnessTransferDigest(authorization, chainId, UPTO_TRANSFER_FROM_TYPE, witness);
 }
 
-/** The same for money that goes into a channel, which is the witness. */
+/** The digest of a deposit into a channel, where the channel is the witness. */
 export function depositPermitDigest(
   permit: SignedPermit & { readonly channelId: Hex },
   chainId: number,
@@ -211,10 +209,7 @@ function witnessTransferDigest(
   return typedDataDigest(permit2DomainSeparator(chainId), structHash);
 }
 
-/**
- * The hash of the Permit2 struct with a witness of this type. In EIP-712 the types that are named stand in the
- * order of the alphabet.
- */
+/** The hash of the Permit2 struct with a witness of this type. EIP-712 sorts the named types alphabetically. */
 function transferTypeWith(witness: string, name = 'Witness'): Word {
   const types = [TOKEN_PERMISSIONS, witness].sort().join('');
   return bytes32Word(

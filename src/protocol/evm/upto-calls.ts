@@ -13,7 +13,7 @@ export const UPTO_SETTLE_WITH_PERMIT = selectorOf(
  * The call of the x402 upto proxy that takes this amount. Only the facilitator that the payer named may
  * send it.
  *
- * @param amount - atomic units, at most what was signed.
+ * @param amount - atomic units, at most the signed maximum.
  */
 export function uptoSettlementCall(authorization: UptoAuthorization, amount: bigint): Call {
   const { from, nonce, deadline, witnessTo, facilitator, witnessValidAfter } = authorization;

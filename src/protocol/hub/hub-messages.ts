@@ -5,10 +5,10 @@ import type { Address } from 'viem';
 /** The scheme in `Authorization` of a request that its owner has signed. */
 export const STRICT_SCHEME = 'Hub-EIP712';
 
-/** No signature over a request is good for longer, in seconds. */
+/** Maximum validity of a signature over a request, in seconds. */
 export const STRICT_LIFETIME_MAX_SECONDS = 3600;
 
-/** The message of a signed request: this one, at this hub, once. */
+/** The message of a signed request: valid for this request, at this hub, once. */
 export const STRICT_TYPES = {
   HubRequest: [
     { name: 'method', type: 'string' },
@@ -20,7 +20,7 @@ export const STRICT_TYPES = {
   ],
 } as const;
 
-/** A link is good for so long at most, in seconds: what was used up or taken back is remembered until then. */
+/** Maximum validity of a link in seconds. The hub remembers used and revoked links for this time. */
 export const LINK_LIFETIME_MAX_SECONDS = 30 * 86_400;
 
 /** The message of a share link, in the domain of the requests. */
@@ -36,7 +36,7 @@ export const LINK_TYPES = {
   ],
 } as const;
 
-/** An upload link is good for so long at most, in seconds. */
+/** Maximum validity of an upload link, in seconds. */
 export const UPLOAD_LIFETIME_MAX_SECONDS = 7 * 86_400;
 
 /** The message of an upload link: it permits its bearer one upload of one file under one name. */
@@ -53,7 +53,7 @@ export const UPLOAD_TYPES = {
   ],
 } as const;
 
-/** The hub is part of the domain: what was signed for one is worth nothing at another. */
+/** The hub is part of the domain, so a signature for one hub is invalid at another. */
 export function strictDomain(hub: Address): {
   readonly name: string;
   readonly version: string;

@@ -11,36 +11,36 @@ import { BAZAAR, readDeclared, readOffer } from './read-declaration.js';
 import type { AllowedHosts } from './resource-url.js';
 import { type Contradiction, contradictionOf } from './schema-fit.js';
 
-/** The rules of what a catalogue lists. */
+/** The rules of the entries of a catalogue. */
 export interface ListingRules {
   readonly allow: AllowedHosts;
-  /** `eip155:56/0x…`: tokens that anybody makes are paid with for nothing. */
+  /** Known assets (`eip155:56/0x…`). Payments in a token that anyone can create cost nothing, so they list nothing. */
   readonly isKnownAsset: (asset: string) => boolean;
 }
 
-/** The listing that a payment for the terms of a 402 would make. */
+/** The listing that a payment for the terms of a 402 would create. */
 type CheckedTerms =
-  /** Nothing was declared, or the seller does not want to be found. */
+  /** Nothing is declared, or the seller does not want to be listed. */
   | { readonly kind: 'none' }
   | { readonly kind: 'fault'; readonly fault: Fault }
   | {
       readonly kind: 'listing';
       readonly listing: Listing;
       readonly notes: readonly ListingNote[];
-      /** Where `info` is not what its own schema demands: it is listed all the same, elsewhere it is not. */
+      /** Set if `info` does not match its own schema. This service lists it, other catalogues do not. */
       readonly contradiction: Contradiction | undefined;
-      /** Of the first offer, where none is in a token that is known. */
+      /** The token of the first offer, if no offer is in a known token. */
       readonly unknownAsset: string | undefined;
     };
 
-/** More are not looked at. */
+/** Further offers are ignored. */
 const OFFERS_MAX = 16;
 
 /**
- * Judges the terms of a 402 as the catalogue will judge them in a payment, and holds `info` against its schema.
- * Bounded in time and size, whatever came.
+ * Checks the terms of a 402 like the catalogue checks a payment, and `info` against its schema. Bounded in time and
+ * size.
  *
- * @param sent - of the version; paths of what is wrong begin in it.
+ * @param sent - in the form of the version; paths of findings start here.
  */
 export function checkTerms(version: 1 | 2, sent: JsonObject, rules: ListingRules): CheckedTerms {
   const accepts: readonly unknown[] = Array.isArray(sent['accepts']) ? sent['accepts'] : [];
@@ -58,12 +58,12 @@ export function checkTerms(version: 1 | 2, sent: JsonObject, rules: ListingRules
     listing: read.listing,
     notes: [...new Set([...read.notes, ...(held.note === undefined ? [] : [held.note])])].sort(),
     contradiction: held.contradiction,
-    // One offer that lists it is enough.
+    // One offer in a known token is enough for a listing.
     unknownAsset: unknown.includes(undefined) ? undefined : (unknown[0] ?? 'accepts'),
   };
 }
 
-/** A seller of V1 declares in each of its offers. */
+/** A seller of V1 declares in each offer. */
 function firstOf(read: readonly ReadDeclaration[]): ReadDeclaration {
   const listed = read.find(({ kind }) => kind === 'listing');
   return listed ?? read.find(({ kind }) => kind === 'fault') ?? { kind: 'none' };
@@ -74,14 +74,14 @@ interface Held {
   readonly contradiction?: Contradiction;
 }
 
-/** The check that the extension demands of every catalogue: others drop a declaration that does not pass. */
+/** The check that the extension requires of every catalogue: other catalogues drop a declaration that fails it. */
 function holdInfo({ extensions }: JsonObject, { method }: Listing): Held {
   const bazaar = readOptionalObject(readOptionalObject(extensions)?.[BAZAAR]);
   const info = readOptionalObject(bazaar?.['info']);
   const schema = readOptionalObject(bazaar?.['schema']);
   if (schema === undefined) return { note: 'schema_missing' };
   if (info === undefined || !isReadableInfo(info) || !isReadableSchema(schema)) return {};
-  // A declaration has no method before the server middleware adds it; a note says so by itself.
+  // The server middleware adds the method later; a note reports its absence.
   const input = readOptionalObject(info['input']);
   const whole = method === undefined ? info : { ...info, input: { method, ...input } };
   const contradiction = contradictionOf(whole, schema, `extensions.${BAZAAR}.info`);

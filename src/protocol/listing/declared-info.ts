@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, readOptionalObject } from '../payment/wi
 import type { Fault, ListingNote, ListingType } from './listing.js';
 import { nameSeen, plainJson, plainObject, plainText } from './seller-words.js';
 
-/** Characters of JSON. */
+/** Maximum characters of JSON. */
 const INFO_MAX = 16_384;
 const SCHEMA_MAX = 16_384;
 const EXAMPLE_MAX = 4096;
@@ -13,11 +13,11 @@ const QUERY_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const BODY_TYPES: ReadonlySet<unknown> = new Set(['json', 'form-data', 'text']);
 const TRANSPORTS: ReadonlySet<unknown> = new Set(['streamable-http', 'sse']);
-/** Keywords whose expressions a reader might execute. */
+/** Keywords with expressions that a reader might execute. */
 const NOT_REPEATED: ReadonlySet<string> = new Set(['pattern', 'patternProperties']);
 const TOOL_NAME_MAX = 128;
 
-/** The call of a listed resource, as it is published. */
+/** The call of a listed resource, in its public form. */
 interface DeclaredInfo {
   readonly type: ListingType;
   readonly method?: string;
@@ -25,7 +25,7 @@ interface DeclaredInfo {
   readonly info: JsonObject;
 }
 
-/** `info` of the extension, read into what is published of it. */
+/** `info` of the extension, parsed into its public form. */
 export function readInfo(
   declared: unknown,
   path: string,
@@ -90,7 +90,7 @@ function readTool(input: JsonObject, path: string): DeclaredInfo | Fault {
   const { transport, inputSchema, example } = input;
   const declared = input['toolName'];
   const { text: toolName, isCut } = plainText(declared, TOOL_NAME_MAX);
-  // Of two names that look alike one would be the other's.
+  // Invisible or cut characters make two names look alike.
   if (toolName === undefined || isCut) {
     const expected = `a name of at most ${TOOL_NAME_MAX} characters`;
     return { code: 'tool_name', path: `${path}.toolName`, expected };
@@ -133,8 +133,8 @@ function readOutput(declared: unknown, notes: Set<ListingNote>): JsonObject | un
 }
 
 /**
- * The schema, for readers of the catalogue. Its regular expressions come from a stranger: they are neither run nor
- * repeated.
+ * The schema for readers of the catalogue. Its regular expressions come from a seller, so they are neither executed
+ * nor repeated.
  */
 export function readSchema(declared: unknown, notes: Set<ListingNote>): JsonObject | undefined {
   const schema = readOptionalObject(declared);
@@ -146,12 +146,12 @@ export function readSchema(declared: unknown, notes: Set<ListingNote>): JsonObje
   return plainObject(schema, NOT_REPEATED);
 }
 
-/** Whether a schema is small, and needs no other one. */
+/** Whether a schema is small and has no external references. */
 export function isReadableSchema(schema: JsonObject): boolean {
   return isWithinBounds(schema, BOUNDS) && sizeOf(schema) <= SCHEMA_MAX && !namesOthers(schema);
 }
 
-/** Whether `info` is small, its examples too. */
+/** Whether `info` is small, including its examples. */
 export function isReadableInfo(info: JsonObject): boolean {
   return isWithinBounds(info, BOUNDS) && sizeOf(info) <= INFO_MAX + EXAMPLE_MAX;
 }

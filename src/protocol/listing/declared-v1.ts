@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject, readOptionalObject } from '../payment/wire-values.js';
 
-/** Names that sellers have for one field. */
+/** Alternative names for one field, as sellers use them. */
 const QUERY = ['queryParams', 'query_params', 'query', 'params'];
 const BODY = ['bodyFields', 'body_fields', 'bodyParams', 'body', 'data', 'properties'];
 const HEADERS = ['headerFields', 'header_fields', 'headers'];
 const BODY_TYPE = ['bodyType', 'body_type'];
 
 /**
- * `outputSchema` of V1 in the words of the extension of V2, for the same reader. `undefined` where it
- * declares nothing, or the seller does not want to be found.
+ * `outputSchema` of V1, converted to `info` of the V2 extension. `undefined` if nothing is declared, or the seller
+ * does not want to be listed.
  */
 export function infoOfOutputSchema(outputSchema: unknown): JsonObject | undefined {
   const schema = readOptionalObject(outputSchema);

@@ -1,21 +1,21 @@
 import type { JsonObject } from '../payment/wire-values.js';
 
-/** The goods of a listing: requests to a URL, or calls of a tool. */
+/** A listing sells requests to a URL, or calls of a tool. */
 export type ListingType = 'http' | 'mcp';
 
 /** A seller's declaration, bounded and cleaned. Its texts are data, never instructions. */
 export interface Listing {
   readonly x402Version: 1 | 2;
   readonly type: ListingType;
-  /** The URL without query and fragment, or the template that stands for many of them. */
+  /** The URL without query and fragment, or a template for many of them. */
   readonly resource: string;
-  /** A URL that the template stands for; only where `resource` is one. */
+  /** A URL that matches the template; only if `resource` is a template. */
   readonly exampleUrl?: string;
-  /** Of a template that is kept: some URLs of it that were bought, the newest first. */
+  /** For a stored template: some of the URLs that were bought, the newest first. */
   readonly exampleUrls?: readonly string[];
-  /** Of `http`. */
+  /** Only for `http`. */
   readonly method?: string;
-  /** Of `mcp`. */
+  /** Only for `mcp`. */
   readonly toolName?: string;
   readonly description?: string;
   readonly mimeType?: string;
@@ -28,17 +28,17 @@ export interface Listing {
     readonly schema?: JsonObject;
     readonly routeTemplate?: string;
   };
-  /** Of the offer that was paid, what the payment itself does not say. */
+  /** The facts of the paid offer that are not in the payment. */
   readonly offer: ListedOffer;
 }
 
 export interface ListedOffer {
   readonly maxTimeoutSeconds?: number;
-  /** Words of `extra` that buyers need to sign. */
+  /** The fields of `extra` that buyers need to sign. */
   readonly extra?: JsonObject;
 }
 
-/** Why a declaration cannot be listed, in words for programs; `docs/discovery.md` has the table. */
+/** Codes for a declaration that cannot be listed; `docs/discovery.md` has the table. */
 export type DeclarationFault =
   | 'resource_missing'
   | 'resource_invalid'
@@ -54,7 +54,7 @@ export type DeclarationFault =
   | 'tool_schema'
   | 'tool_transport';
 
-/** A part that was left out, filled in or is refused elsewhere; the rest is listed all the same. */
+/** A part that was dropped, filled in or is refused by other catalogues; the rest is listed. */
 export type ListingNote =
   | 'description_cut'
   | 'example_left_out'
@@ -71,15 +71,15 @@ export type ListingNote =
 /** The error of a declaration, and its place. */
 export interface Fault {
   readonly code: DeclarationFault;
-  /** Of the field, from the object that holds the declaration. */
+  /** The path of the field, from the object that holds the declaration. */
   readonly path: string;
-  /** The value expected there, in words for people. */
+  /** The expected value, in words. */
   readonly expected: string;
 }
 
 /** The result of reading a declaration. */
 export type ReadDeclaration =
-  /** Nothing was declared, or the seller does not want to be found. */
+  /** Nothing is declared, or the seller does not want to be listed. */
   | { readonly kind: 'none' }
   | { readonly kind: 'fault'; readonly fault: Fault; readonly resource: string | undefined }
   | {

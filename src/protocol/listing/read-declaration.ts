@@ -12,13 +12,13 @@ import {
 } from './resource-url.js';
 import { mimeTypeOf, plainText, serviceNameOf, tagsOf } from './seller-words.js';
 
-/** The x402 extension by which sellers declare what they sell. */
+/** The x402 extension with which sellers declare resources. */
 export const BAZAAR = 'bazaar';
 
-/** A declaration before it is read, wherever it was found. */
+/** A declaration before parsing, from any source. */
 interface Declared {
   readonly x402Version: 1 | 2;
-  /** `url`, `description` and the like, and where they are. */
+  /** `url`, `description` and similar fields, with their place. */
   readonly resource: JsonObject;
   readonly urlPath: string;
   readonly info: unknown;
@@ -29,8 +29,8 @@ interface Declared {
 }
 
 /**
- * What a settle request declares of what is sold, from the echo of the seller's declaration in a payload of
- * V2, or from the requirements of V1. Bounded in time and size, whatever came.
+ * The declaration of a settle request, from the seller's declaration that a V2 payload repeats, or from V1
+ * requirements. Bounded in time and size.
  */
 export function readDeclaration(
   paymentPayload: JsonObject,
@@ -41,7 +41,7 @@ export function readDeclaration(
   return readDeclared(paymentPayload, paymentRequirements, allow, 'paymentPayload.');
 }
 
-/** The same in a 402 of V2: `resource`, `extensions` and one of its offers. */
+/** Reads the declaration in a 402 of V2: `resource`, `extensions` and one of its offers. */
 export function readDeclared(
   { resource, extensions }: JsonObject,
   requirements: JsonObject,
@@ -66,7 +66,7 @@ export function readDeclared(
   );
 }
 
-/** The same in an offer of V1. */
+/** Reads the declaration in an offer of V1. */
 export function readOffer(
   requirements: JsonObject,
   allow: AllowedHosts,
@@ -140,12 +140,12 @@ function templateOf(
 /** The texts of a listing, for people. */
 export type Words = Pick<Listing, 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl'>;
 
-/** {@link Words} as they are listed, wherever they were said. */
+/** {@link Words} as they are listed, from any source. */
 export function readWords(declared: JsonObject): Words {
   return wordsOf(declared, new Set());
 }
 
-/** Reads the texts of a declaration. A text that is malformed is left out, with a note. */
+/** Reads the texts of a declaration. A malformed text is dropped with a note. */
 function wordsOf(declared: JsonObject, notes: Set<ListingNote>): Words {
   const kept = <T>(value: T | undefined, name: string, note: ListingNote): T | undefined => {
     if (value === undefined && isDeclared(declared[name])) notes.add(note);
@@ -174,11 +174,11 @@ function isDeclared(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** A day: no payment waits longer. */
+/** One day. No payment waits longer. */
 const TIMEOUT_MAX = 86_400;
 const EXTRA = ['name', 'version', 'assetTransferMethod', 'facilitatorAddress'];
 
-/** The `extra` of an offer: bounded, and known fields alone. */
+/** The known fields of an offer's `extra`, bounded. */
 function readListedOffer(requirements: JsonObject): ListedOffer {
   const seconds = requirements['maxTimeoutSeconds'];
   const isTime = Number.isSafeInteger(seconds) && Number(seconds) > 0;

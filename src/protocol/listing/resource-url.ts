@@ -1,28 +1,28 @@
 import { isShortText } from '../payment/wire-values.js';
 import type { Fault } from './listing.js';
 
-/** UTF-16 units of a URL. */
+/** Maximum UTF-16 units of a URL. */
 const URL_MAX = 2048;
 
-/** Private hosts, or host:port, that the operator lets be listed. Lower case. */
+/** Private hosts, or host:port, that the operator allows in the catalogue. Lower case. */
 export type AllowedHosts = ReadonlySet<string>;
 
 export interface ResourceUrl {
-  /** Scheme, host and port; of `mcp:` too, of which a URL knows no origin. */
+  /** Scheme, host and port; also for `mcp:`, for which `URL` has no origin. */
   readonly origin: string;
   readonly path: string;
   readonly host: string;
 }
 
-/** Names that lead nowhere outside, and names without a dot. */
+/** Names that are not reachable from outside, and names without a dot. */
 const NOT_PUBLIC = /(?:^|\.)(?:local|localhost|localdomain|internal|lan|home\.arpa|test|invalid)$/;
 const ADDRESS = /^\[|^\d{1,3}(?:\.\d{1,3}){3}$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\s]/u;
 
 /**
- * Where something is sold, without query and fragment: those are of one purchase.
+ * The URL of a sold resource, without query and fragment, which belong to one purchase.
  *
- * @param path - of the field, for what is said of it.
+ * @param path - of the field, for messages.
  */
 export function readResourceUrl(
   declared: unknown,
@@ -45,7 +45,7 @@ export function readResourceUrl(
   const isTool = url.protocol === 'mcp:';
   const host = url.hostname.replace(/\.$/, '');
   const port = url.port === '' ? '' : `:${url.port}`;
-  // Each character outside ASCII takes several once it is percent-encoded.
+  // A character outside ASCII becomes longer by percent-encoding.
   const isLong = url.hostname.length + url.pathname.length > URL_MAX;
   if (host === '' || isLong) return { code: 'resource_invalid', path, expected };
   if (!isTool && !isPublicHost(host) && !allow.has(host) && !allow.has(`${host}${port}`)) {
@@ -58,7 +58,7 @@ export function isFault(read: ResourceUrl | Fault): read is Fault {
   return 'code' in read;
 }
 
-/** A name with a dot that is not kept for private use. An IP address may change its owner, so none is listed. */
+/** Whether a host has a public name. IP addresses are not listed, because their owner may change. */
 function isPublicHost(host: string): boolean {
   return host.includes('.') && !ADDRESS.test(host) && !NOT_PUBLIC.test(host);
 }
@@ -72,7 +72,7 @@ export function iconUrlOf(declared: unknown): string | undefined {
   return isPlain && isPublicHost(url.hostname.replace(/\.$/, '')) ? url.href : undefined;
 }
 
-/** `URL.canParse` denies names beyond ASCII once it is compiled (seen in Node 20). */
+/** A compiled `URL.canParse` wrongly refuses names outside ASCII (seen in Node 20). */
 function parsed(text: string): URL | undefined {
   try {
     return new URL(text);
@@ -82,12 +82,12 @@ function parsed(text: string): URL | undefined {
 }
 
 const TEMPLATE = /^\/[a-zA-Z0-9_/:.\-~%]+$/;
-/** The last one must not change anything any more. */
+/** Decodings per path; the last one must not change anything. */
 const DECODINGS_MAX = 5;
 
 /**
- * The template of a route, where it is one and stands for the path it came with: parameter by parameter, part
- * by part. Else a seller could stand for paths it does not sell.
+ * The declared route template, if it matches the path of the payment parameter by parameter. Otherwise a seller could
+ * claim paths of others.
  */
 export function routeTemplateOf(declared: unknown, path: string): string | undefined {
   if (!isShortText(declared, URL_MAX) || !TEMPLATE.test(declared)) return undefined;
@@ -96,12 +96,10 @@ export function routeTemplateOf(declared: unknown, path: string): string | undef
   return standsForParts(declared.split('/'), path.split('/')) ? declared : undefined;
 }
 
-/** Scheme, nothing, and host with port: what stands before the path of a URL that is split at its slashes. */
+/** Scheme, empty part, and host with port: the parts before the path of a URL split at slashes. */
 const PARTS_BEFORE_PATH = 3;
 
-/**
- * Whether a template stands for a URL. Both are whole, without query and fragment; parameters are in the path alone.
- */
+/** Whether a template matches a URL. Both are without query and fragment; only the path has parameters. */
 export function standsFor(template: string, url: string): boolean {
   const [wanted, given] = [template.split('/'), url.split('/')];
   const isOfOrigin = wanted
@@ -119,14 +117,14 @@ function standsForParts(wanted: readonly string[], given: readonly string[]): bo
   );
 }
 
-/** `:name` stands for anything but nothing, also within a part: `file-:id.json`. */
+/** `:name` matches one or more characters, also within a part: `file-:id.json`. */
 function isPartOf(template: string, part: string): boolean {
   const [first = '', ...rest] = template.split(/:[a-zA-Z_]\w*/);
   if (rest.length === 0) return template === part;
   if (!part.startsWith(first)) return false;
   let at = first.length;
   for (const [index, text] of rest.entries()) {
-    // At least one character stands for the parameter.
+    // At least one character matches the parameter.
     const isLast = index === rest.length - 1;
     const found = isLast ? part.length - text.length : part.indexOf(text, at + 1);
     if (found < at + 1 || !part.startsWith(text, found)) return false;

@@ -1,35 +1,35 @@
 import { isJsonObject, type JsonObject } from '../payment/wire-values.js';
 
-/** Where a value is not what its schema demands. */
+/** The place where a value does not match its schema. */
 export interface Contradiction {
-  /** Of the value. */
+  /** Path in the value. */
   readonly path: string;
-  /** Of the schema. */
+  /** Keyword of the schema. */
   readonly keyword: string;
 }
 
-/** `maybe`: something is demanded that is not read here. */
+/** `maybe`: the result depends on a keyword that is not supported. */
 type Fit = 'yes' | 'maybe' | Contradiction;
 
-/** Comparisons of one value; what takes more is not read to its end. */
+/** Limit of comparisons for one value; beyond it the result is unknown. */
 const STEPS_MAX = 4000;
-/** Schemas in each other, references too. */
+/** Maximum nesting of schemas, with references. */
 const DEPTH_MAX = 64;
-/** To read so many takes as long as to compare a value. */
+/** Reading this many characters counts as one comparison. */
 const CHARACTERS_A_STEP = 16;
-/** Demanded of any value, and not read: they run a stranger's expression, or depend on what other keywords have read. */
+/** Unsupported keywords for any value: they execute regular expressions of a seller, or depend on other keywords. */
 const UNREAD = ['$dynamicRef', 'unevaluatedItems', 'unevaluatedProperties'];
 const UNREAD_OF_OBJECTS = ['patternProperties', 'propertyNames', 'dependentSchemas'];
 const UNREAD_OF_LISTS = ['contains', 'uniqueItems'];
-/** Names that a path may show; any other name of a stranger is a star in it. */
+/** Names that a path may show; other names are shown as a star, because sellers choose them. */
 const NAME = /^[\w-]{1,64}$/;
 
 /**
- * Validates a value against a schema (draft 2020-12), in bounded steps. Expressions (`pattern`), formats and schemas
- * elsewhere are not read: a value that depends on them passes.
+ * Validates a value against a schema (draft 2020-12), in bounded steps. Expressions (`pattern`), formats and external
+ * schemas are not read; a value that depends on them passes.
  *
  * @param path - of the value.
- * @returns `undefined` where the value fits, or where this cannot be decided.
+ * @returns `undefined` where the value matches, or where this cannot be decided.
  */
 export function contradictionOf(
   value: unknown,
@@ -80,7 +80,7 @@ class SchemaReader {
     return schema === undefined ? 'maybe' : this.fit(schema, value, place);
   }
 
-  /** Within this schema, by its path alone. */
+  /** Resolves a reference within this schema, only by path. */
   #resolve(reference: string): unknown {
     if (reference === '#') return this.root;
     if (!reference.startsWith('#/')) return undefined;
@@ -116,7 +116,7 @@ class SchemaReader {
     this.#step(value.length);
     const { items, prefixItems, minItems, maxItems } = schema;
     const first = Array.isArray(prefixItems) ? prefixItems : [];
-    // Lists of schemas are of older drafts.
+    // Lists of schemas are from older drafts.
     if (Array.isArray(items) || hasAny(schema, UNREAD_OF_LISTS)) return 'maybe';
     return worstOf([
       () => fitLimits(value.length, { minItems, maxItems }, path),
@@ -147,7 +147,7 @@ class SchemaReader {
         const at = { path: memberOf(path, name), depth };
         if (Object.hasOwn(properties, name)) return this.fit(properties[name], value[name], at);
         if (additionalProperties === undefined) return 'yes';
-        // It may be one whose name an expression allows.
+        // A regular expression may allow this name.
         if (isUnread) return 'maybe';
         const fit = this.fit(additionalProperties, value[name], at);
         return typeof fit === 'object' && additionalProperties === false
@@ -194,7 +194,7 @@ class SchemaReader {
     ]);
   }
 
-  /** Whether two values of JSON are the same. */
+  /** Whether two JSON values are equal. */
   #isSame(one: unknown, other: unknown): boolean {
     this.#step();
     if (one === other) return true;
@@ -213,13 +213,13 @@ class SchemaReader {
     );
   }
 
-  /** Texts and numbers. */
+  /** Checks texts and numbers. */
   #fitText(schema: JsonObject, value: unknown, path: string): Fit {
     if (typeof value === 'number') return fitNumber(schema, value, path);
     if (typeof value !== 'string') return 'yes';
     const { minLength, maxLength } = schema;
     if (minLength !== undefined || maxLength !== undefined) {
-      // Characters are counted, which may be two units each.
+      // Counts characters, which may have two units each.
       this.#step(value.length / CHARACTERS_A_STEP);
       const fit = fitLimits(Array.from(value).length, { minLength, maxLength }, path);
       if (fit !== 'yes') return fit;
@@ -233,7 +233,7 @@ class SchemaReader {
   }
 }
 
-/** The first contradiction ends it. */
+/** Stops at the first contradiction. */
 function worstOf(parts: readonly (() => Fit)[]): Fit {
   let worst: Fit = 'yes';
   for (const part of parts) {
@@ -278,7 +278,7 @@ function fitNumber(schema: JsonObject, value: number, path: string): Fit {
   return fit === 'yes' && schema['multipleOf'] !== undefined ? 'maybe' : fit;
 }
 
-/** @param limits - by their keywords, which begin with `min` or `max`. */
+/** @param limits - by keyword; a keyword starts with `min` or `max`. */
 function fitLimits(value: number, limits: JsonObject, path: string): Fit {
   for (const [keyword, limit] of Object.entries(limits)) {
     if (typeof limit !== 'number') continue;

@@ -1,37 +1,40 @@
 import { isJsonObject, isShortText, type JsonObject } from '../payment/wire-values.js';
 
-/** UTF-16 units of a text for people. */
+/** Maximum UTF-16 units of a text for people. */
 const DESCRIPTION_MAX = 500;
-/** Of a name or a tag, after the extension's specification. */
+/** Maximum length of a name or a tag, as in the extension's specification. */
 const NAME_MAX = 32;
 const TAGS_MAX = 5;
-/** More are not looked at. */
+/** Further tags are ignored. */
 const TAGS_READ_MAX = 100;
 const MIME_MAX = 100;
 const KEY_MAX = 128;
 
-/** Control and format characters, private ones and separators of lines: what is not seen, or turns what is seen around. */
+/**
+ * Invisible characters: control and format characters, private characters and line separators. They can hide or
+ * reverse text.
+ */
 const UNSEEN = /[\p{Cc}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u{E0100}-\u{E01EF}]|(?![\u200C\u200D])\p{Cf}/gu;
-/** The same in data, where lines and tabs have a meaning. */
+/** Invisible characters in data, where line breaks and tabs have a meaning. */
 const UNSEEN_IN_DATA =
   /(?![\t\n\r])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{E0100}-\u{E01EF}]|(?![\u200C\u200D])\p{Cf}/gu;
 const TAG = /<\/?[a-z!][^<>]*>/gi;
-/** The rest of a tag that was nested in another one. */
+/** The rest of a tag that was nested in another tag. */
 const REST_OF_TAG = /<(?=[a-z/!?])/gi;
-/** Without what opens and closes a tag. */
+/** Printable ASCII without angle brackets. */
 const PRINTABLE = /^[\x20-\x3b\x3d\x3f-\x7e]+$/;
 const MIME = /^[\w.+-]{1,50}\/[\w.+*-]{1,50}(?:; ?[\w-]{1,20}=[\w.+"-]{1,30})?$/;
 
-/** A text of one line without tags, or nothing; and whether that is less than was said. */
+/** A text of one line without tags, or `undefined`; and whether it was shortened. */
 interface PlainText {
   readonly text: string | undefined;
   readonly isCut: boolean;
 }
 
-/** A seller's text as people may be shown it. */
+/** Makes a text of a seller safe to show. */
 export function plainText(declared: unknown, most: number = DESCRIPTION_MAX): PlainText {
   if (typeof declared !== 'string') return { text: undefined, isCut: declared !== undefined };
-  // Bounded first: nothing below costs more for a longer one.
+  // Cut before the replacements, so that their cost is bounded.
   const bounded = declared.slice(0, most * 4).replace(/\s+/g, ' ');
   const plain = bounded.replace(UNSEEN, '').replace(TAG, '').replace(REST_OF_TAG, '');
   const clean = plain.trim();
@@ -40,8 +43,8 @@ export function plainText(declared: unknown, most: number = DESCRIPTION_MAX): Pl
 }
 
 /**
- * Whether it can be looked for: no zero and no half of a character, which no database keeps, and no sign that
- * stands for bytes which were no text.
+ * Whether a text can be searched: it has no zero bytes and half characters, which databases refuse, and no
+ * replacement characters.
  */
 export function isText(declared: string): boolean {
   return !/[\0\p{Cs}\uFFFD]/u.test(declared);
@@ -52,7 +55,7 @@ export function serviceNameOf(declared: unknown): string | undefined {
   return isShortText(declared, NAME_MAX) && PRINTABLE.test(declared) ? declared : undefined;
 }
 
-/** The first five tags that are some, each once. */
+/** The first five valid tags, each once. */
 export function tagsOf(declared: unknown): readonly string[] | undefined {
   if (!Array.isArray(declared)) return undefined;
   const tags = new Map<string, string>();
@@ -68,14 +71,14 @@ export function mimeTypeOf(declared: unknown): string | undefined {
   return isShortText(declared, MIME_MAX) && MIME.test(declared) ? declared : undefined;
 }
 
-/** Names that mean something else to programs than to the seller. */
+/** Member names with a special meaning in JavaScript. */
 const DANGEROUS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * A copy of JSON without what is not seen and without names that programs stumble over. It calls itself: the
- * depth has to be bounded before.
+ * A copy of JSON without invisible characters and dangerous names. The function is recursive, so the caller must
+ * limit the depth.
  *
- * @param leaveOut - names that are left out at any depth.
+ * @param leaveOut - names to drop at any depth.
  */
 export function plainJson(value: unknown, leaveOut: ReadonlySet<string> = NOTHING): unknown {
   if (typeof value === 'string') return value.replace(UNSEEN_IN_DATA, '');
@@ -88,16 +91,16 @@ export function plainObject(
   value: JsonObject,
   leaveOut: ReadonlySet<string> = NOTHING,
 ): JsonObject {
-  // Judged as it is published: what is not seen may hide a name.
+  // Names are compared after invisible characters are removed.
   const kept = Object.entries(value)
     .map(([name, one]) => [nameSeen(name), one] as const)
     .filter(([name]) => name.length <= KEY_MAX && !DANGEROUS.has(name) && !leaveOut.has(name));
   return Object.fromEntries(kept.map(([name, one]) => [name, plainJson(one, leaveOut)] as const));
 }
 
-/** The name of a member, without what is not seen. */
+/** The name of a member without invisible characters. */
 export function nameSeen(name: string): string {
-  // Bounded first: a longer one is left out.
+  // Cut before the replacement; longer names are dropped.
   return name.slice(0, 2 * KEY_MAX).replace(UNSEEN, '');
 }
 

@@ -2,8 +2,8 @@ import type { Address, Hex } from 'viem';
 import type { Authorization } from '../evm/authorization.js';
 
 /**
- * A payment that was judged good: what the queue, the lanes and the ledger work with. It holds a live
- * authorization, so it must never be logged.
+ * A verified payment, for the queue, the lanes and the ledger. It holds a live authorization, so it must never be
+ * logged.
  */
 export interface AcceptedPayment {
   readonly chainId: number;
@@ -13,10 +13,10 @@ export interface AcceptedPayment {
   readonly amount: bigint;
   readonly authorization: Authorization;
   readonly payerHasCode: boolean;
-  /** The token's EIP-712 domain as the seller gave it; Permit2 needs none. */
+  /** The token's EIP-712 domain from the seller; Permit2 needs none. */
   readonly tokenName: string | undefined;
   readonly tokenVersion: string | undefined;
-  /** The suffix of its calldata, behind all that the contract reads; see `builder-code.ts`. */
+  /** The suffix of its calldata, after all arguments; see `builder-code.ts`. */
   readonly dataSuffix?: Hex;
 }
 
@@ -26,9 +26,13 @@ export function assetNameOf(payment: { chainId: number; asset: Address }): strin
 }
 
 /**
- * What a settlement counts for while it is in flight: `e` the payer's balance, `p` balance and what it has
- * approved (Permit2), `s` balance and its one sponsored permit, which brings its own approval, `a` balance
- * and the one transaction of its own that is mined first, `n` nothing, as it takes no
- * money of a payer, `c` no money either, but a payout of the same receiver waits for it.
+ * The funds that a settlement in flight reserves.
+ *
+ * - `e`: the balance of the payer.
+ * - `p`: the balance, and the allowance to Permit2.
+ * - `s`: the balance, and the one sponsored permit, which sets its own allowance.
+ * - `a`: the balance, and the approval transaction of the payer that is mined first.
+ * - `n`: nothing, because it takes no money of a payer.
+ * - `c`: no money, but a payout of the same receiver waits for it.
  */
 export type InFlightKind = 'e' | 'p' | 's' | 'a' | 'n' | 'c';

@@ -1,22 +1,22 @@
 import type { Hex } from 'viem';
 import { isJsonObject, isShortText, type JsonObject, readOptionalObject } from './wire-values.js';
 
-/** The x402 extension by which transactions say on whose behalf they were made (ERC-8021). */
+/** The x402 extension by which transactions name their originators (ERC-8021). */
 export const BUILDER_CODE = 'builder-code';
 
-/** The origin that a payment claims (builder codes). It is not signed, so it proves nothing. */
+/** The originators that a payment claims (builder codes). They are not signed, so they prove nothing. */
 export interface BuilderCodes {
-  /** Of the service that is paid. */
+  /** The code of the paid service. */
   readonly app: string | undefined;
-  /** Of the programs that brought the payment about, as the buyer and the seller listed them. */
+  /** The codes of the programs involved, as listed by buyer and seller. */
   readonly services: readonly string[];
 }
 
 const CODE_MAX = 32;
 const CODE = /^[a-z0-9_]+$/;
-/** Five of the buyer and five that the seller declared, as in the reference. */
+/** Five of the buyer and five of the seller, as in the reference. */
 const SERVICES_MAX = 10;
-/** Entries of a list that are looked at: many more than any client sends. */
+/** Limit of list entries that are read: many more than any client sends. */
 const ENTRIES_MAX = 100;
 
 export function isBuilderCode(value: unknown): value is string {
@@ -26,7 +26,7 @@ export function isBuilderCode(value: unknown): value is string {
 /**
  * The builder codes of a payment. Malformed ones are ignored, as in the reference: the payment stays valid.
  *
- * @param version - payments of V1 name no service: no seller has compared it with its own.
+ * @param version - payments of V1 name no service, because no seller has checked it.
  */
 export function readBuilderCodes(
   paymentPayload: JsonObject,
@@ -42,13 +42,12 @@ export function readBuilderCodes(
   return app === undefined && services.length === 0 ? undefined : { app, services };
 }
 
-/** The last 16 bytes of such calldata (ERC-8021). */
+/** The last 16 bytes of calldata with builder codes (ERC-8021). */
 const MARKER = '80218021802180218021802180218021';
 const SCHEMA = '02';
 
 /**
- * The bytes at the end of calldata that say whose it is: schema 2 of ERC-8021, a CBOR map with its length
- * behind it.
+ * The bytes at the end of calldata that name its originators: schema 2 of ERC-8021, a CBOR map followed by its length.
  *
  * @param own - code of this service.
  * @returns `undefined` where this service has no code: the extension is off.

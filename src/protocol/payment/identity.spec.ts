@@ -148,8 +148,8 @@ describe('identityOf', () => {
     const authorization = asEip3009Authorization(claim as Eip3009Claim, claim.signature);
     if (authorization === undefined) throw new Error('no authorization');
     const { authorizationId, termsTag } = base;
-    const told = termsOf(requirements.chainId, requirements.asset, authorization);
-    expect(told).toEqual({ authorizationId, termsTag });
+    const ownTerms = termsOf(requirements.chainId, requirements.asset, authorization);
+    expect(ownTerms).toEqual({ authorizationId, termsTag });
   });
 
   it('has no name for what cannot have been signed', () => {

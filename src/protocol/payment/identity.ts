@@ -1,22 +1,22 @@
 import type { Address } from 'viem';
 import type { Authorization } from '../evm/authorization.js';
 import type { ActionMethod } from '../evm/transfer-method.js';
-import { actionOf, judgeOf, kindNamed } from '../schemes/registry.js';
+import { actionOf, kindNamed, rulesOf } from '../schemes/registry.js';
 import { hashOf } from './hash.js';
 import type { Payment } from './payment.js';
 
 /**
- * How a payment is recognised. All names are hashes of parsed values, so that spelling (letter case,
- * leading zeros, hex or decimal) makes no difference. They are never cut: the payer chooses what goes
- * into them. 43 characters each, URL-safe.
+ * The identity of a payment. All names are hashes of parsed values, so that spelling (letter case, leading zeros, hex
+ * or decimal) makes no difference. They are never shortened, because the payer chooses their input. 43 characters each,
+ * URL-safe.
  */
 export interface PaymentIdentity {
   /**
-   * The authorization key, which is what the chain executes at most once: (chain, token, payer, nonce)
-   * for EIP-3009, (chain, Permit2, payer, nonce) for Permit2.
+   * The authorization id, which the chain executes at most once: (chain, token, payer, nonce) for EIP-3009, (chain,
+   * Permit2, payer, nonce) for Permit2.
    */
   readonly authorizationId: string;
-  /** Everything the payer committed to. Two payments of one authorization with other terms differ. */
+  /** Everything the payer signed. Payments with one authorization and other terms differ. */
   readonly termsTag: string;
   /** The terms, the signature domain and the payer's own signature byte for byte, without a wrapper. */
   readonly signedTag: string;
@@ -33,8 +33,8 @@ export function authorizationIdOf(
 }
 
 /**
- * The id of one claim of a payment. A claim made again by the same requester is the same claim; another
- * requester's is another one.
+ * The id of one claim of a payment. A repeated claim of the same requester has the same id; that of another requester
+ * differs.
  *
  * @param generation - the id of the requester that claims.
  */
@@ -45,12 +45,12 @@ export function settlementIdOf(
   return hashOf([authorizationId, termsTag, generation]);
 }
 
-/** `undefined` for a claim that no wallet can have signed: it is refused before it needs a name. */
+/** `undefined` for a claim that no wallet can have signed: it is refused before it needs an id. */
 export function identityOf({ requirements, claim }: Payment): PaymentIdentity | undefined {
-  const parts = judgeOf(claim).signedPartsOf(claim, requirements);
+  const parts = rulesOf(claim).signedPartsOf(claim, requirements);
   if (parts === undefined) return undefined;
   const { key, terms, domain, signature = claim.signature } = parts;
-  // A payment that is new to the ledger is verified without its tags, so they are made when they are asked for.
+  // A payment that is new to the ledger is verified without its tags, so they are computed at the first access.
   let termsTag: string | undefined;
   let signedTag: string | undefined;
   return {

@@ -1,14 +1,14 @@
-/** How large a value of JSON may be, besides the bytes it came in. */
+/** Limits of a JSON value, besides its bytes. */
 export interface JsonBounds {
-  /** Lists and objects in each other; 0 for a plain value. */
+  /** Nested lists and objects; 0 for a plain value. */
   readonly maxDepth: number;
   /** Values of every kind, lists and objects too. */
   readonly maxValues: number;
 }
 
 /**
- * Whether a parsed value stays within its bounds. JSON.parse takes any depth, but whatever walks the
- * value by calling itself (JSON.stringify, a schema, a hash) ends in a stack overflow.
+ * Whether a parsed value is within its limits. JSON.parse accepts any depth, but recursive code (JSON.stringify, a
+ * schema, a hash) ends in a stack overflow.
  */
 export function isWithinBounds(value: unknown, { maxDepth, maxValues }: JsonBounds): boolean {
   let level: readonly unknown[] = [value];

@@ -16,14 +16,14 @@ import {
   TOKEN_VERSION_MAX,
 } from './wire-values.js';
 
-/** The two parts every verify and settle request has; their content is not looked at yet. */
+/** The two parts of every verify and settle request, before their content is read. */
 export interface PaymentEnvelope {
   readonly x402Version: unknown;
   readonly paymentPayload: JsonObject;
   readonly paymentRequirements: JsonObject;
 }
 
-/** Whom and what an answer names, even when the payment could not be parsed. */
+/** The payer and network that an answer names, even when the payment could not be parsed. */
 export interface ResponseEcho {
   readonly networkAsSent: string;
   readonly payerAsSent: string | undefined;
@@ -33,12 +33,11 @@ export type ParsedPayment =
   | { readonly ok: true; readonly payment: Payment }
   | { readonly ok: false; readonly reason: Reason; readonly correspondent: ResponseEcho };
 
-/** Longer than any CAIP-2 name (41 characters) or V1 name; what is longer is not repeated. */
+/** Longer than any CAIP-2 name (41 characters) or V1 name; longer texts are not repeated. */
 const NETWORK_ECHO_MAX_CHARACTERS = 64;
 
 /**
- * A body is an envelope when it is a JSON object with an object under both names. Whatever is wrong
- * inside is then answered as data.
+ * A body is an envelope when it is a JSON object with an object under both names. Any fault inside is answered as data.
  */
 export function readEnvelope(body: unknown): PaymentEnvelope | undefined {
   if (!isJsonObject(body)) return undefined;
@@ -53,9 +52,9 @@ export function readEnvelope(body: unknown): PaymentEnvelope | undefined {
  * ignored, as the reference's schemas do. Where the reference throws, the reason is the generic code
  * of the specification (V2 §9).
  *
- * @param versions - the protocol versions this endpoint answers; a payload of another is refused.
+ * @param versions - the protocol versions of this endpoint; a payload of another one is refused.
  * @param isServed - whether this deployment serves a chain.
- * @param purpose - what the request asks for.
+ * @param purpose - the purpose of the request.
  */
 export function parsePayment(
   envelope: PaymentEnvelope,

@@ -15,9 +15,9 @@ export function callOf(payment: AcceptedPayment): Call {
 }
 
 /**
- * The call of a transaction that carries several payments; each of them may fail by itself.
+ * The call of a transaction with several payments, each of which may fail by itself.
  *
- * @param dataSuffix - what the transaction ends with: each call in it has one of its own.
+ * @param dataSuffix - the end of the transaction; each call in it has its own.
  */
 export function batchCallOf(
   payments: readonly AcceptedPayment[],
@@ -26,7 +26,7 @@ export function batchCallOf(
   return withSuffix(aggregateCall(payments.map(callOf)), dataSuffix);
 }
 
-/** The transfer of tokens that it brings about. */
+/** The token transfer of the payment. */
 export function transferOf(payment: AcceptedPayment): Transfer {
   const { authorization } = payment;
   return actionOf(authorization).transferOf(authorization, payment);
@@ -53,9 +53,17 @@ export function settlementOf(
   return { call, sender, ...bound, gas, token: asset, payer, ...code, payTo, amount };
 }
 
-/** Whose code its call may run beside that of the token. Lower case. */
+/** The account whose code the call may run besides the code of the token. Lower case. */
 export function runsCodeOf({ authorization }: Pick<AcceptedPayment, 'authorization'>): Address {
   return actionOf(authorization).runsCodeOf?.(authorization) ?? authorization.from;
+}
+
+/** The account whose gas budget and share of the queue the payment uses. Lower case. */
+export function chargedTo({
+  authorization,
+  payTo,
+}: Pick<AcceptedPayment, 'authorization' | 'payTo'>): Address {
+  return actionOf(authorization).chargedTo?.(authorization) ?? payTo;
 }
 
 /** The payer's own transaction that must be mined first; `undefined` where the payment needs none. */
@@ -64,17 +72,17 @@ export function preparationOf(payment: AcceptedPayment): Preparation | undefined
   return actionOf(authorization).preparationOf?.(authorization, payment);
 }
 
-/** @param usual - gas that one payment may cost, `MAX_GAS_PER_SETTLE`. */
+/** @param usual - gas limit of one payment, `MAX_GAS_PER_SETTLE`. */
 export function gasCapOf({ authorization }: AcceptedPayment, usual: bigint): bigint {
   return actionOf(authorization).gasCapOf?.(authorization, usual) ?? usual;
 }
 
-/** A contract that its call runs because the payload names it. Lower case. */
+/** A contract that the call runs because the payload names it. Lower case. */
 export function chosenContractOf({ authorization }: AcceptedPayment): Address | undefined {
   return actionOf(authorization).chosenContractOf?.(authorization);
 }
 
-/** The same payment where its payer has code by now. */
+/** The same payment, if its payer has code by now. */
 export function ofDeployedPayer(payment: AcceptedPayment): AcceptedPayment {
   const { authorization } = payment;
   const own = actionOf(authorization).ofDeployedPayer?.(authorization) ?? authorization;
@@ -109,22 +117,29 @@ export function isExpiredAt({ authorization }: AcceptedPayment, blockTime: numbe
   return actionOf(authorization).isExpiredAt(authorization, BigInt(blockTime));
 }
 
-/** The amount that a settle binds, where less than what was signed may be settled. */
+/** The amount that a settle binds, if less than the signed amount may be settled. */
 export function settledAmountOf({ authorization, amount }: AcceptedPayment): bigint | undefined {
   return actionOf(authorization).settlesLess === true ? amount : undefined;
 }
 
-/** Whether it is settled by the record alone: there is nothing to send. */
+/** Whether the payment is settled by its record alone, without a transaction. */
 export function needsNoTransaction({ authorization, amount }: AcceptedPayment): boolean {
   return actionOf(authorization).needsNoTransaction?.(amount) === true;
 }
 
-/** What a transaction of it that fails after a clean simulation is held against: an account, or another name. */
-export function blamedFor({ authorization }: AcceptedPayment): string {
-  return actionOf(authorization).blamedFor?.(authorization) ?? authorization.from;
+/** The names that are suspended if its transactions fail repeatedly after a successful simulation. */
+export function blamedFor({ authorization }: AcceptedPayment): readonly string[] {
+  const action = actionOf(authorization);
+  const suspects = action.culprits?.suspects(authorization);
+  return suspects ?? action.blamedFor?.(authorization) ?? [authorization.from];
 }
 
-/** The only account that may send it; `undefined` where any lane may. Lower case. */
+/** Channels whose claimed total its transaction raises. */
+export function channelsRaisedBy({ authorization }: AcceptedPayment): readonly Hex[] {
+  return actionOf(authorization).raisedBy?.(authorization) ?? [];
+}
+
+/** The only account that may send it; `undefined` if any lane may. Lower case. */
 export function soleSenderOf({ authorization }: AcceptedPayment): Address | undefined {
   return actionOf(authorization).soleSenderOf?.(authorization);
 }

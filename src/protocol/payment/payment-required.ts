@@ -1,22 +1,22 @@
 import { parseSellerJson } from './seller-json.js';
 import type { JsonObject } from './wire-values.js';
 
-/** The terms of a 402 as they were sent, unchecked. */
+/** The terms of a 402, not checked yet. */
 interface SentTerms {
   readonly version: 1 | 2;
   readonly accepts: readonly unknown[];
-  /** The whole of it. */
+  /** The complete object. */
   readonly sent: JsonObject;
 }
 
-/** Ways to pay that are looked at; what a seller says has to end somewhere. */
+/** Limit of offers that are read. */
 export const ACCEPTS_MAX = 50;
 
 /**
- * The terms of a 402 of either version: V2 in the header `PAYMENT-REQUIRED`, V1 in the body. Where both are
- * there the header is read.
+ * The terms of a 402: for V2 in the header `PAYMENT-REQUIRED`, for V1 in the body. The header wins if both are
+ * present.
  *
- * @returns `undefined` where they are neither.
+ * @returns `undefined` for neither.
  */
 export function readSentTerms(header: string | undefined, body: string): SentTerms | undefined {
   const sent = readBase64Json(header) ?? parseSellerJson(body);
@@ -28,7 +28,7 @@ export function readSentTerms(header: string | undefined, body: string): SentTer
   return { version, accepts: accepts as readonly unknown[], sent };
 }
 
-/** A header of base64 JSON; `undefined` when it is absent or is not one. */
+/** A header of base64 JSON; `undefined` if it is absent or malformed. */
 export function readBase64Json(value: string | undefined): JsonObject | undefined {
   return value === undefined
     ? undefined

@@ -6,36 +6,35 @@ import type { BuilderCodes } from './builder-code.js';
 export type Purpose = 'verify' | 'settle';
 
 /**
- * One payment, free of protocol versions: what the seller requires and what the buyer sent for it.
- * V1 and V2 bodies are mapped to it in `parse-payment.ts`; below that file only `dialect` tells which
- * version a request was.
+ * One payment in a form independent of the protocol version: the seller's requirements and the buyer's payload.
+ * `parse-payment.ts` maps V1 and V2 bodies to it; below that file only `dialect` shows the version.
  */
 export interface Payment {
-  /** A scheme may settle less than was signed; then the requirements of the two differ. */
+  /** A scheme may settle less than was signed; then the requirements of verify and settle differ. */
   readonly purpose: Purpose;
   readonly requirements: Requirements;
   /** The terms that the buyer accepted. Only these two fields are compared, as in the reference. */
   readonly accepted: { readonly scheme: unknown; readonly network: unknown };
   readonly claim: Claim;
   readonly dialect: VersionRules;
-  /** The network as this asker spells it; every settle answer repeats it. */
+  /** The network as spelled in this request; every settle answer repeats it. */
   readonly networkAsSent: string;
   /** `from` exactly as sent, where it parses as an address; every answer repeats it. */
   readonly payerAsSent: string | undefined;
   /** The buyer's label of this payment, which proves nothing. */
   readonly label?: string;
-  /** Whom its transaction is to be credited to: names, not proof of anything. */
+  /** The originators of its transaction, by names that prove nothing. */
   readonly builderCodes?: BuilderCodes;
 }
 
-/** The seller's own terms (`paymentRequirements`), never the buyer's echo of them. */
+/** The seller's own terms (`paymentRequirements`), never the buyer's copy of them. */
 export interface Requirements {
   /** CAIP-2. */
   readonly network: string;
   readonly chainId: number;
   readonly asset: Address;
   readonly payTo: Address;
-  /** Atomic units; what is to be settled. */
+  /** Atomic units to settle. */
   readonly amount: bigint;
   /** `extra.name` and `extra.version` as sent: the token's EIP-712 domain. */
   readonly tokenName: unknown;
@@ -44,10 +43,10 @@ export interface Requirements {
   readonly networkAsSent: string;
 }
 
-/** The few points in which V1 and V2 answer differently about the same fact. */
+/** The few differences between the answers of V1 and V2 about the same fact. */
 export interface VersionRules {
   readonly x402Version: 1 | 2;
-  /** Whether the name the buyer gave is one this version has a chain for; V1 asks that first. */
+  /** Whether this version knows the network that the buyer accepted; V1 checks that first. */
   readonly isAcceptedNetworkKnown: boolean;
 }
 
@@ -60,8 +59,8 @@ export interface Claim extends ActionName {
 }
 
 /**
- * An EIP-3009 authorization as sent. Fields that do not fit their EIP-712 type are `undefined` or out
- * of range: such a claim cannot have been signed, and is refused where the signature is checked.
+ * An EIP-3009 authorization as sent. Fields that do not fit their EIP-712 type are `undefined` or out of range: no
+ * wallet can have signed such a claim, and the signature check refuses it.
  */
 export interface Eip3009Claim extends Claim {
   readonly method: 'eip3009';
@@ -77,7 +76,7 @@ export interface Eip3009Claim extends Claim {
   /** A mixed-case address that fails its EIP-55 checksum was never signed by a conforming wallet. */
   readonly hasValidChecksums: boolean;
   readonly signature: Hex | undefined;
-  /** Whether more was sent as a signature than is read. */
+  /** Whether the sent signature is longer than the limit. */
   readonly isSignatureTooLong?: boolean;
 }
 
@@ -98,10 +97,10 @@ export interface Permit2Claim extends Claim {
   /** The `eip2612GasSponsoring` info, when all its fields are present. */
   readonly sponsoredPermit: SponsoredPermitClaim | undefined;
   /** The `erc20ApprovalGasSponsoring` info, likewise. */
-  readonly sponsoredApproval?: SponsoredApprovalClaim;
+  readonly sponsoredApproval?: SponsoredApprovalClaim | undefined;
 }
 
-/** The same addressed to the x402 upto proxy: `amount` is the most that may be taken. */
+/** The same for the x402 upto proxy: `amount` is the maximum. */
 export interface UptoClaim extends Permit2Claim {
   readonly scheme: 'upto';
   /** The only account that may present it. */

@@ -1,7 +1,7 @@
 import { isWithinBounds } from './json-bounds.js';
 import { isJsonObject, type JsonObject } from './wire-values.js';
 
-/** Of what a seller says; the bytes are bounded where they are fetched. */
+/** Limits for JSON of a seller; the fetch limits its bytes. */
 const SELLER_BOUNDS = { maxDepth: 16, maxValues: 5000 } as const;
 
 /** The JSON object that a seller sent; `undefined` for other JSON, malformed text, and text that is too long. */

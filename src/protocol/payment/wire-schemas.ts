@@ -28,7 +28,7 @@ export const SIGNATURE_SCHEMA = {
   pattern: '^0x([0-9a-fA-F]{2})*$',
   maxLength: 2 + 2 * SIGNATURE_MAX_BYTES,
 } as const;
-/** Of an EVM chain. */
+/** CAIP-2 name of an EVM chain. */
 export const CAIP2_SCHEMA = { type: 'string', pattern: CAIP2_EVM.source } as const;
 export const DAY_OR_TIME_SCHEMA = { type: 'string', pattern: DAY_OR_TIME.source } as const;
 export const TEXT_SCHEMA = { type: 'string' } as const;

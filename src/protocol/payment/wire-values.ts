@@ -1,19 +1,19 @@
 import type { Address, Hex } from 'viem';
 
 /**
- * Readers for single values of a request body. Each takes what JSON gave and returns the internal
- * form, or `undefined` when the value is not of that form. None of them throws.
+ * Readers of single values of a request body. Each takes a JSON value and returns the internal form, or `undefined` for
+ * another form. None of them throws.
  */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An EVM address in any letter case. The prefix is a small `0x`. */
+/** An EVM address in any letter case, with the prefix `0x`. */
 export const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 /** A transaction hash, a private key, or any other 32 bytes in any letter case. */
 export const HEX_32_BYTES = /^0x[0-9a-fA-F]{64}$/;
 /** SHA-256 in base64url without padding, as `settlementIdOf` writes it. */
 export const SETTLEMENT_ID = /^[A-Za-z0-9_-]{43}$/;
-/** A day (UTC), or a time with its zone. Whether the calendar has it no pattern says. */
+/** A day (UTC), or a time with its zone. No pattern shows whether the date exists. */
 export const DAY_OR_TIME =
   /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,3})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
@@ -21,8 +21,8 @@ const DECIMAL = /^-?\d+$/;
 const HEXADECIMAL = /^0x[0-9a-fA-F]+$/;
 
 /**
- * UTF-16 units of a token's name and version in its EIP-712 domain. They are hashed for each request and
- * kept with each settlement; no token known to us has a name of more than 60.
+ * UTF-16 units of a token's name and version in its EIP-712 domain, which are hashed for each request and stored with
+ * each settlement. No known token has a name above 60.
  */
 export const TOKEN_NAME_MAX = 256;
 export const TOKEN_VERSION_MAX = 64;
@@ -33,13 +33,18 @@ export const TOKEN_VERSION_MAX = 64;
  */
 export const SIGNATURE_MAX_BYTES = 8192;
 
-/** Nodes take no larger transaction (128 KiB), whatever it holds. */
+/** The size limit of nodes for a transaction (128 KiB). */
 const BYTES_MAX = 131_072;
 
-/** 2^256 has 78 decimal digits; the rest is room for leading zeros. Bounds the cost of BigInt(). */
+/** 2^256 has 78 decimal digits; the rest allows leading zeros. Limits the cost of BigInt(). */
 const INTEGER_MAX_CHARACTERS = 100;
 
 export const UINT256_MAX = 2n ** 256n - 1n;
+export const UINT128_MAX = 2n ** 128n - 1n;
+export const UINT40_MAX = 2n ** 40n - 1n;
+
+/** Maximum rows of one claim of channels, as the manager of the reference sends. */
+export const CLAIM_ROWS_MAX = 100;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -67,7 +72,7 @@ export function isSettlementId(value: unknown): value is string {
   return typeof value === 'string' && SETTLEMENT_ID.test(value);
 }
 
-/** Lower-case byte string with an even number of digits, of at most so many bytes. */
+/** Lower-case byte string with an even number of digits, of limited length. */
 export function readBytes(value: unknown, maxBytes: number = BYTES_MAX): Hex | undefined {
   return isShortText(value, 2 + maxBytes * 2) && BYTES.test(value)
     ? (value.toLowerCase() as Hex)
@@ -79,25 +84,35 @@ export function readDayOrTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || !DAY_OR_TIME.test(value)) return undefined;
   const [year, month, day] = value.slice(0, 10).split('-').map(Number);
   const at = Date.parse(value);
-  // A 30th of February is read as a day of March.
+  // JavaScript reads 30 February as a day in March.
   const midnight = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day));
   return midnight.getUTCDate() === day && at >= 0 ? at : undefined;
 }
 
-/** A text of at most so many UTF-16 units: asked first, so that nothing costs more for a longer one. */
+/** A text within a limit of UTF-16 units, which is checked before any other work. */
 export function isShortText(value: unknown, most: number): value is string {
   return typeof value === 'string' && value.length <= most;
 }
 
 /**
- * An integer of any sign: decimal string, `0x` string or a safe JSON number. It may lie outside
- * uint256; what cannot be signed over is refused where the signature is checked, as the reference
- * does.
+ * An integer of any sign: decimal string, `0x` string or a safe JSON number. It may be outside uint256; the signature
+ * check refuses what cannot be signed, as the reference does.
  */
 export function readInteger(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined;
   if (!isShortText(value, INTEGER_MAX_CHARACTERS)) return undefined;
   return DECIMAL.test(value) || HEXADECIMAL.test(value) ? BigInt(value) : undefined;
+}
+
+/** A number that fits the type of a contract. */
+export function readUint(value: unknown, most = UINT256_MAX): bigint | undefined {
+  const number = readInteger(value);
+  return number !== undefined && number >= 0n && number <= most ? number : undefined;
+}
+
+export function readBytes32(value: unknown): Hex | undefined {
+  const bytes = readBytes(value, 32);
+  return bytes?.length === 66 ? bytes : undefined;
 }
 
 export function isUint256(value: bigint): boolean {

@@ -2,7 +2,7 @@ import type { ReasonTable } from './reason-facts.js';
 
 const oldOffer = 'Open a channel by the current offer.';
 
-/** The scheme `batch-settlement`: channels, vouchers, and what collects them. */
+/** The scheme `batch-settlement`: channels, vouchers and their collection. */
 export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_scheme: {
     fault: 'buyer',
@@ -13,7 +13,7 @@ export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_network_mismatch: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The buyer accepted another network than the requirements name.',
+    meaning: 'The network that the buyer accepted is not the network of the requirements.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_payload_type: {
@@ -25,7 +25,7 @@ export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_channel_id_mismatch: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The channel id is not that of the channel configuration.',
+    meaning: 'The channel id does not match the channel configuration.',
   },
   invalid_batch_settlement_evm_receiver_mismatch: {
     fault: 'buyer',
@@ -116,7 +116,7 @@ export const BATCH_SETTLEMENT_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The voucher has no signature of the payer that the contract takes: 65 bytes, low `s`, `v` 27 or 28.',
+      'The voucher has no signature of the payer that the contract accepts: 65 bytes, low `s`, `v` 27 or 28.',
   },
   invalid_batch_settlement_evm_rpc_read_failed: {
     fault: 'chain',
@@ -141,22 +141,23 @@ export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_cumulative_below_claimed: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The voucher is for no more than was claimed already.',
+    meaning: 'The amount of the voucher is not above the amount already claimed.',
   },
   invalid_batch_settlement_evm_deposit_simulation_failed: {
     fault: 'buyer',
     retry: 'later',
-    meaning: 'The deposit would fail on the chain as it stands now.',
+    meaning: 'The deposit would fail on the chain now.',
   },
   invalid_batch_settlement_evm_deposit_transaction_failed: {
     fault: 'chain',
     retry: 'same',
-    meaning: 'The deposit was mined and reverted, or left no event of the channel.',
+    meaning: 'The deposit was mined and reverted, or emitted no event of the channel.',
   },
   invalid_batch_settlement_evm_authorizer_not_configured: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'The claim has no signature of the receiver authorizer, and this service signs none.',
+    meaning:
+      'The claim has no signature of the receiver authorizer, and this service does not sign claims.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_authorizer_address_mismatch: {
@@ -168,24 +169,24 @@ export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_claim_simulation_failed: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'A row of the claim would fail on the chain, and all others with it.',
+    meaning: 'A row of the claim would fail on the chain, so the whole claim would fail.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_nothing_to_settle: {
     fault: 'seller',
     retry: 'later',
-    meaning: 'The receiver has claimed nothing of this token that was not paid out.',
+    meaning: 'All amounts of this token that the receiver has claimed are already paid out.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_claim_transaction_failed: {
     fault: 'chain',
     retry: 'same',
-    meaning: 'The claim was mined and reverted, or did not bring its channels to the totals.',
+    meaning: 'The claim was mined and reverted, or its channels did not reach the claimed totals.',
   },
   invalid_batch_settlement_evm_settle_simulation_failed: {
     fault: 'seller',
     retry: 'later',
-    meaning: 'The payout would fail on the chain as it stands now.',
+    meaning: 'The payout would fail on the chain now.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_settle_transaction_failed: {
@@ -202,7 +203,7 @@ export const BATCH_SETTLEMENT_REASONS = {
   invalid_batch_settlement_evm_refund_simulation_failed: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'The refund would fail on the chain as it stands now, or its amount is 0.',
+    meaning: 'The refund would fail on the chain now, or its amount is 0.',
     isWithoutPayer: 'always',
   },
   invalid_batch_settlement_evm_refund_transaction_failed: {

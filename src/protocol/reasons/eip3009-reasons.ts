@@ -1,6 +1,6 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** The scheme `exact` with EIP-3009, and with V1. */
+/** Reasons of the scheme `exact` with EIP-3009, in V1 and V2. */
 export const EIP3009_REASONS = {
   invalid_exact_evm_scheme: {
     fault: 'buyer',
@@ -10,7 +10,7 @@ export const EIP3009_REASONS = {
   invalid_exact_evm_network_mismatch: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The buyer accepted another network than the requirements name.',
+    meaning: 'The network that the buyer accepted is not the network of the requirements.',
   },
   invalid_exact_evm_missing_eip712_domain: {
     fault: 'seller',
@@ -103,6 +103,6 @@ export const EIP3009_REASONS = {
     fault: 'chain',
     retry: 'same',
     meaning:
-      'The transaction was sent and its outcome is not known yet. Ask again with the same payment: the answer is the outcome of this transaction.',
+      'The transaction was sent, and its outcome is not known yet. Repeat the request with the same payment to learn the outcome of this transaction.',
   },
 } as const satisfies ReasonTable;

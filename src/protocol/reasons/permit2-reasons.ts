@@ -1,11 +1,11 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** Permit2 in every scheme, sponsored permits and approvals included. */
+/** Reasons of Permit2 in every scheme, with sponsored permits and approvals. */
 export const PERMIT2_REASONS = {
   unsupported_payload_type: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The kind of the payload does not match the scheme.',
+    meaning: 'The payload type does not match the scheme.',
   },
   invalid_permit2_spender: {
     fault: 'buyer',
@@ -86,7 +86,7 @@ export const PERMIT2_REASONS = {
   permit2_payment_too_early: {
     fault: 'buyer',
     retry: 'later',
-    meaning: 'The proxy says the payment is not valid yet.',
+    meaning: 'The proxy says that the payment is not valid yet.',
   },
   permit2_invalid_nonce: {
     fault: 'buyer',
@@ -143,7 +143,7 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The signed transaction of the sponsored approval is no EIP-1559 transaction in its canonical form.',
+      'The signed transaction of the sponsored approval is not an EIP-1559 transaction in canonical form.',
   },
   erc20_approval_tx_wrong_target: {
     fault: 'buyer',
@@ -158,7 +158,7 @@ export const PERMIT2_REASONS = {
   erc20_approval_tx_invalid_calldata: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The arguments of the signed `approve` cannot be read, or something follows them.',
+    meaning: 'The arguments of the signed `approve` cannot be read, or bytes follow the arguments.',
   },
   erc20_approval_tx_wrong_spender: {
     fault: 'buyer',
@@ -205,7 +205,7 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The account nonce of the signed transaction is not the next one of the payer, or another transaction is pending at it.',
+      'The account nonce of the signed transaction is not the next one of the payer, or another transaction with this nonce is pending.',
   },
   erc20_approval_payer_has_code: {
     fault: 'buyer',
@@ -221,6 +221,6 @@ export const PERMIT2_REASONS = {
     fault: 'buyer',
     retry: 'new-payment',
     meaning:
-      'The approval was not mined: its nonce or the coins for it were used otherwise, or its time ran out. Nothing was paid.',
+      'The approval was not mined in time, or the payer used the account nonce or the coins elsewhere. Nothing was paid.',
   },
 } as const satisfies ReasonTable;

@@ -1,17 +1,17 @@
-/** Who has to change something before the same request can succeed. */
+/** The party that has to change something before the same request can succeed. */
 export type Fault = 'buyer' | 'seller' | 'facilitator' | 'chain';
 
-/** Whether sending the same request again can end better. */
+/** Whether the same request may succeed later. */
 export type Retry = 'never' | 'same' | 'new-payment' | 'later';
 
 /** The facts of one reason. */
 export interface ReasonFacts {
   readonly fault: Fault;
   readonly retry: Retry;
-  /** 200 unless named: an x402 answer is data, whatever it says. */
+  /** 200 if absent, because an x402 refusal is data. */
   readonly status?: 400 | 401 | 403 | 409 | 413 | 429;
   readonly meaning: string;
-  /** Where the reference names no payer with it: in every answer, or where the payload could not be read. */
+  /** Set if the reference returns no payer with this reason: always, or only for an unreadable payload. */
   readonly isWithoutPayer?: 'always' | 'unread';
 }
 

@@ -1,6 +1,6 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** The shape of the request (x402 V2 specification §9; where the reference implementation throws). */
+/** Faults in the form of the request (x402 V2 specification §9), for which the reference implementation throws. */
 export const REQUEST_REASONS = {
   invalid_x402_version: {
     fault: 'seller',
@@ -10,12 +10,14 @@ export const REQUEST_REASONS = {
   unsupported_scheme: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'The requirements name a scheme that is not served here; `/supported` lists them.',
+    meaning:
+      'The requirements name a scheme that is not served here; `/supported` lists the schemes.',
   },
   invalid_network: {
     fault: 'seller',
     retry: 'never',
-    meaning: 'The requirements name a network that is not served here; `/supported` lists them.',
+    meaning:
+      'The requirements name a network that is not served here; `/supported` lists the networks.',
   },
   invalid_payload: {
     fault: 'buyer',
@@ -36,6 +38,6 @@ export const REQUEST_REASONS = {
     fault: 'facilitator',
     retry: 'same',
     meaning:
-      'Internal error of this service. Repeat the request with the same payment: the answer will be the true one.',
+      'Internal error of this service. Repeat the request with the same payment to learn the state of its settlement.',
   },
 } as const satisfies ReasonTable;

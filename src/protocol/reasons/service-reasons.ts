@@ -1,24 +1,24 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** The reasons that this service adds: the sale, the queue, budgets, limits and keys. */
+/** Reasons that only this service has: about the sale, the queue, budgets, limits and API keys. */
 export const SERVICE_REASONS = {
   duplicate_settlement: {
     fault: 'seller',
     retry: 'never',
     meaning:
-      'The payment is settled or being settled for another request. One payment buys one answer: do not deliver for this request.',
+      'The payment is settled, or is being settled, for another request. Do not deliver for this request.',
   },
   settlement_not_sent: {
     fault: 'facilitator',
     retry: 'same',
     meaning:
-      'No transaction was signed in time, and none will be. The payment is unspent and can be used again.',
+      'No transaction was signed in time, and no transaction will be signed. The payment is unspent and can be used again.',
   },
   idempotency_key_conflict: {
     fault: 'seller',
     retry: 'never',
     status: 409,
-    meaning: 'This Idempotency-Key came with another payment before. Use one key per order.',
+    meaning: 'This Idempotency-Key was used with another payment before. Use one key per order.',
   },
   invalid_idempotency_key: {
     fault: 'seller',
@@ -40,7 +40,7 @@ export const SERVICE_REASONS = {
     fault: 'buyer',
     retry: 'later',
     meaning:
-      'Settlements of this payer (for channels: of this authorizer or token) repeatedly reverted after a successful simulation.',
+      'Settlements of this payer repeatedly reverted after a successful simulation. For channels: settlements of this authorizer or this token.',
   },
   asset_suspended: {
     fault: 'chain',
@@ -50,7 +50,7 @@ export const SERVICE_REASONS = {
   no_gas: {
     fault: 'facilitator',
     retry: 'later',
-    meaning: 'No signer of this network has gas left.',
+    meaning: 'This facilitator has no native coins left for gas on this network. Nothing was sent.',
   },
   gas_limit_exceeded: {
     fault: 'chain',
@@ -76,7 +76,7 @@ export const SERVICE_REASONS = {
     fault: 'facilitator',
     retry: 'same',
     meaning:
-      'The chain or the ledger is unavailable. This says nothing about the payment: repeat the request.',
+      'The chain or the ledger is unavailable, so the state of the payment is unknown. Repeat the request.',
   },
   asset_not_allowed: {
     fault: 'seller',
@@ -92,7 +92,8 @@ export const SERVICE_REASONS = {
     fault: 'seller',
     retry: 'never',
     status: 401,
-    meaning: 'A valid API key is required.',
+    meaning:
+      'An API key is required. Send it in `X-API-Key`; the operator of this service issues keys.',
   },
   forbidden: {
     fault: 'seller',

@@ -1,6 +1,6 @@
 import type { ReasonTable } from './reason-facts.js';
 
-/** The scheme `upto`, beside the reasons of Permit2. */
+/** Reasons of the scheme `upto`, besides those of Permit2. */
 export const UPTO_REASONS = {
   invalid_upto_evm_scheme: {
     fault: 'buyer',
@@ -10,13 +10,13 @@ export const UPTO_REASONS = {
   invalid_upto_evm_network_mismatch: {
     fault: 'buyer',
     retry: 'new-payment',
-    meaning: 'The buyer accepted another network than the requirements name.',
+    meaning: 'The network that the buyer accepted is not the network of the requirements.',
   },
   upto_facilitator_mismatch: {
     fault: 'seller',
     retry: 'new-payment',
     meaning:
-      'The witness names a facilitator that is no signer here. Offer `extra.facilitatorAddress` of `/supported`.',
+      'The witness names a facilitator that is not a signer of this service. Offer `extra.facilitatorAddress` from `/supported`.',
   },
   invalid_upto_evm_payload_settlement_exceeds_amount: {
     fault: 'seller',

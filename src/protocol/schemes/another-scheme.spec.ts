@@ -47,7 +47,7 @@ describe('a scheme that is added to the registry', () => {
     const method = { ...action.method };
     expect(() => {
       registerScheme({ ...other, actions: [{ ...action, method }] });
-    }).toThrow('transfer method note is another one');
+    }).toThrow('transfer method note is registered with another definition');
   });
 
   it('is parsed by itself, in the versions that have it', () => {

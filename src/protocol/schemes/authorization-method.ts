@@ -5,7 +5,7 @@ import type { PaidLog, ReceiptLog } from '../evm/logs.js';
 import type { ActionMethod } from '../evm/transfer-method.js';
 import type { HashPart } from '../payment/hash.js';
 
-/** An authorization as the chain knows it, and the payment it should make where that is known. */
+/** An authorization as the chain knows it, with the payment it should make, if known. */
 export interface AuthorizationRef {
   readonly method: ActionMethod;
   readonly asset: Address;
@@ -14,11 +14,11 @@ export interface AuthorizationRef {
   readonly payTo?: Address;
   /** Atomic units. */
   readonly amount?: bigint;
-  /** Where the payer may use it for something else: the logs that alone show this payment. */
+  /** Set if the payer may use the authorization for something else: the only logs that prove this payment. */
   readonly shownBy?: PaidLog;
 }
 
-/** An authorization that some transaction presents to the chain, read from its calldata. */
+/** An authorization in the calldata of some transaction. */
 export interface PresentedAuthorization {
   readonly method: ActionMethod;
   readonly token: Address;
@@ -29,35 +29,35 @@ export interface PresentedAuthorization {
   readonly nonce: bigint;
 }
 
-/** Topics of a log filter, as in JSON-RPC: `null` takes anything, a list takes any of its members. */
+/** Topics of a log filter, as in JSON-RPC: `null` matches anything, a list matches any of its members. */
 export type LogTopics = readonly (Hex | readonly Hex[] | null)[];
 
-/** What makes two requests for an action the same. */
+/** The rules by which two requests are for the same action. */
 export interface ActionKind {
   readonly name: ActionMethod;
-  /** What the chain executes at most once, as the parts of its name. */
+  /** The parts of the id that the chain executes at most once. */
   keyOf(chainId: number, asset: Address, payer: Address, nonce: bigint): readonly HashPart[];
 }
 
 /**
- * How the chain keeps an authorization from being executed twice, and where it shows that it was. Several
- * schemes may share one method.
+ * How the chain prevents a second execution of an authorization, and where it shows the use. Several schemes may share
+ * one method.
  */
 export interface AuthorizationMethod extends ActionKind {
-  /** Asks the chain whether an authorization was executed or cancelled. */
+  /** The call that reads whether an authorization was executed or cancelled. */
   stateCall(ref: AuthorizationRef): Call;
-  /** `undefined` where the answer cannot be decoded. */
+  /** `undefined` for an undecodable answer. */
   readState(outcome: CallOutcome, ref: AuthorizationRef): boolean | undefined;
 
   /**
-   * First topics of the events that name an authorization as used or cancelled. Empty where a use leaves
-   * no event of its own: then only calldata shows who it was.
+   * First topics of the events that name a used or cancelled authorization. Empty if a use leaves no event: then only
+   * calldata shows it.
    */
   readonly useEvents: readonly Hex[];
-  /** Logs of the token among which a use is, whether or not they name it. */
+  /** A log filter at the token that includes a use, whether or not the logs name the authorization. */
   searchTopics(ref: AuthorizationRef): LogTopics;
   /** Whether logs name this authorization as used or cancelled. */
   isNamedIn(logs: readonly ReceiptLog[], ref: AuthorizationRef): boolean;
-  /** Whether logs name this authorization as executed, and not as cancelled. */
+  /** Whether logs name this authorization as executed, not as cancelled. */
   isExecutedIn(logs: readonly ReceiptLog[], ref: AuthorizationRef): boolean;
 }

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import { ChainUnavailableError } from '../errors.js';
 import { readAggregated } from '../evm/call-results.js';
 import { type Call, isValidSignatureCall, onceDeployed, withSuffix } from '../evm/calls.js';
-import type { Effect, FailedEffect, Settlement } from '../evm/chain-reader.js';
+import type { ChainReader, Effect, FailedEffect, Settlement } from '../evm/chain-reader.js';
 import type { Deployment } from '../evm/erc6492.js';
 import type { Requirements } from '../payment/payment.js';
 import type { Reason } from '../reasons.js';
@@ -12,11 +12,11 @@ import { type Refusal, refuseByState, type VerifyContext } from './verdict.js';
 
 const ERC1271_MAGIC_VALUE = '0x1626ba7e';
 /**
- * ERC-1271, with no fallback to ECDSA: the token on chain would not fall back either. A wallet gets no
- * more gas for it than the whole settlement may cost.
+ * ERC-1271, without a fallback to ECDSA, because tokens do not fall back either. The gas is limited to the gas of a
+ * whole settlement.
  */
 export async function isSignedByContract(
-  { chain, maxGas: gas }: Pick<VerifyContext, 'chain' | 'maxGas'>,
+  { chain, maxGas: gas }: { readonly chain: Pick<ChainReader, 'call'>; readonly maxGas: bigint },
   wallet: Address,
   digest: Hex,
   signature: Hex,
@@ -26,7 +26,9 @@ export async function isSignedByContract(
   return outcome.status === 'returned' && isMagic(outcome.data);
 }
 
-/** The same of a wallet that its factory makes first. An account that has no code then has not signed. */
+/**
+ * ERC-1271 for a wallet that its factory deploys in the same call. An account without code after that has not signed.
+ */
 export async function isSignedOnceDeployed(
   { chain, maxGas: gas }: Pick<VerifyContext, 'chain' | 'maxGas'>,
   wallet: Address,
@@ -48,23 +50,27 @@ function isMagic(returned: Hex): boolean {
 export interface SettlingCall {
   readonly call: Call;
   readonly payer: Address;
-  /** Whether only one account may send it. */
+  /** Whether only one account may send the call. */
   readonly isSenderBound?: boolean;
-  /** The time of the earliest block that takes it, in Unix seconds, and what is said before there is one. */
+  /** The time of the earliest block that accepts the call, in Unix seconds, and the reason before that time. */
   readonly earliest: { readonly time: bigint; readonly reason: Reason };
 }
 
-/** More than the newest block of a chain that is settled on is behind the clock. */
+/** Upper bound of how far the newest block of a live chain is behind the clock. */
 const BLOCKS_BEHIND_SECONDS = 120n;
 
-/** They name no cause. */
+/** These reasons do not name a cause. */
 const UNEXPLAINED: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_exact_evm_transaction_simulation_failed',
   'permit2_simulation_failed',
   'invalid_batch_settlement_evm_deposit_simulation_failed',
 ]);
 
-/** Runs the settlement on the newest block, from a lane's account; `undefined` means that it pays. */
+/**
+ * Simulates the settlement on the newest block, from the account of a lane.
+ *
+ * @returns `undefined` if it pays.
+ */
 export async function simulate(
   settling: SettlingCall,
   requirements: Requirements,
@@ -75,7 +81,10 @@ export async function simulate(
   return effect.status === 'paid' ? undefined : effect;
 }
 
-/** The settlement that such a call would be: byte for byte what is sent, which code on the chain can see. */
+/**
+ * The settlement to simulate. It equals the later transaction byte for byte, because contracts could detect a
+ * difference.
+ */
 export function settlementOf(
   { call: bare, payer, isSenderBound = false }: SettlingCall,
   { asset, payTo, amount }: Requirements,
@@ -87,10 +96,10 @@ export function settlementOf(
 }
 
 /**
- * The refusal of a settlement that failed in a simulation, with its cause.
+ * The refusal for a settlement whose simulation failed, with its cause.
  *
  * @param diagnose - finds the cause; see `Action.diagnose`.
- * @throws ChainUnavailableError when it succeeds in another one: that says nothing about the payment.
+ * @throws ChainUnavailableError if a second simulation succeeds: then nothing is known about the payment.
  */
 export async function refuseFailed(
   failure: FailedEffect,
@@ -103,14 +112,14 @@ export async function refuseFailed(
   const { earliest } = settling;
   const settlement = settlementOf(settling, requirements, context);
   const again = (): Promise<Effect> => chain.simulate(settlement);
-  // Contracts go by the time of the newest block, which is behind the clock by which the payment is in time. It is read
-  // before the last simulation: the next block may come between the two.
+  // Contracts use the time of the newest block, which is behind the clock. The time is read before the last
+  // simulation, because a block may arrive in between.
   const isNew = earliest.time > BigInt(context.now) - BLOCKS_BEHIND_SECONDS;
   const newestTime = isNew ? await chain.newestTime() : undefined;
   const reason = await diagnose({ failure, again });
   const tooEarly = { ...refuseByState(earliest.reason), validFrom: earliest.time };
   if (reason === undefined) {
-    // The block that takes it has just come: it is judged by that one.
+    // The block that accepts it arrived during the diagnosis, so the verifier checks again because of `validFrom`.
     if (isNew) return tooEarly;
     throw new ChainUnavailableError(chain.chainId, 'eth_call (confirmation)');
   }

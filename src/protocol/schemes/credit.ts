@@ -8,14 +8,14 @@ interface EvidencedItem {
   readonly payment: AcceptedPayment;
 }
 
-/** Those whose evidence names the authorization choose first. */
+/** Settlements whose evidence names the authorization choose first. */
 const PASSES = [true, false] as const;
 
 /**
- * Which settlements of a mined transaction were paid, read from its logs as each one's scheme says. One
- * log is credited to one settlement.
+ * Assigns the logs of a mined transaction to its settlements, by the rules of their schemes. Each log pays for one
+ * settlement.
  *
- * @returns the log index of the credited `Transfer` by settlement id; unpaid ones are missing.
+ * @returns the log index of the `Transfer` by settlement id; unpaid settlements are missing.
  */
 export function creditLogs(
   items: readonly EvidencedItem[],

@@ -4,7 +4,7 @@ import type { Reason } from '../reasons.js';
 import type { ExplainFacts } from './scheme.js';
 import { EXPIRY_MARGIN_SECONDS } from './verdict.js';
 
-/** The root of what the buyer says it accepted: V1 has no object for it. */
+/** The path of the terms that the buyer accepted. V1 has no object for them. */
 const acceptedRoot = ({ dialect }: Payment): string =>
   dialect.x402Version === 1 ? 'paymentPayload' : 'paymentPayload.accepted';
 
@@ -45,6 +45,15 @@ export const tooLate = (path: string, got: bigint, { now }: ExplainFacts): Findi
   fix: 'Sign with a later time; compare the clocks.',
 });
 
+/** In time by itself, but not for this deployment now: its estimate is not known here. */
+export const tooClose = (path: string, got: bigint): Finding => ({
+  path,
+  expected:
+    'a time that is late enough for the waiting settlements and this settlement to be mined',
+  got,
+  fix: 'Sign with a later time: a seller raises maxTimeoutSeconds.',
+});
+
 export const tooEarly = (path: string, got: bigint, { now }: ExplainFacts): Finding => ({
   path,
   expected: `at most ${now - 1} (Unix seconds), and before the newest block of the chain`,
@@ -52,13 +61,13 @@ export const tooEarly = (path: string, got: bigint, { now }: ExplainFacts): Find
   fix: 'Sign with a time of a minute ago: blocks are behind the clock.',
 });
 
-/** How the parts of a bad signature are to be compared. The names of tokens are not repeated. */
+/** The fix for an invalid signature. Names of tokens are not repeated, because callers choose them. */
 export function domainFix({ requirements }: Payment): string {
   const { chainId, asset } = requirements;
   return `Sign in the domain of chainId ${chainId}, verifyingContract ${asset}, name and version of paymentRequirements.extra.`;
 }
 
-/** An explanation for each reason that points to one place. */
+/** An explanation for each reason that has one place in the request. */
 export type Explanations<C> = Readonly<
   Partial<Record<Reason, (payment: Payment, claim: C, facts: ExplainFacts) => Finding>>
 >;

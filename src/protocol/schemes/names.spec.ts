@@ -6,7 +6,7 @@ import { allMethods, allSchemes } from './registry.js';
 const ROOMS = ['settlement', 'facilitator', 'platform/chain'];
 /** The payloads of the API description, and its examples, which have to be of some scheme. */
 const EXAMPLES =
-  /^src\/facilitator\/(dto\/payload\.dto|dto\/payment-request\.dto|openapi\/(examples|facilitator\.openapi))\.ts$/;
+  /^src\/facilitator\/(dto\/(channel-)?payload\.dto|dto\/payment-request\.dto|openapi\/(examples|facilitator\.openapi))\.ts$/;
 /** Advice to sellers, and payments that are made up: they are of some scheme. No payment of a buyer comes there. */
 const ADVICE = /^src\/facilitator\/(assets|doctor|warm-up)\//;
 const TESTS = /\.(spec|builder)\.ts$/;

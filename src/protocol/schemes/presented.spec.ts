@@ -1,13 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeFunctionData, parseAbi } from 'viem';
+import { encodeFunctionData, type Hex, parseAbi } from 'viem';
 import {
   anEip3009Authorization,
   anUndeployedAuthorization,
   aPermit2Authorization,
 } from '../../../test/builders/protocol/payment/accepted-payment.js';
-import { aggregateCall, settlementCall, withSuffix } from '../evm/calls.js';
-import { DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
+import { channelMoves } from '../../../test/builders/protocol/schemes/batch-settlement/authorizations.js';
+import { addressWord, bytesWords, uintWord } from '../evm/abi-words.js';
+import { aggregateCall, selectorOf, settlementCall, withSuffix } from '../evm/calls.js';
+import { CHANNEL_ESCROW, DEFAULT_SCHEME_CONTRACTS, MULTICALL3 } from '../evm/contracts.js';
 import { dataSuffixOf } from '../payment/builder-code.js';
+import { depositCallOf, type Permit2Deposit } from './batch-settlement/deposit.js';
 import { presentedAuthorizations } from './presented.js';
 
 const token = '0x3333333333333333333333333333333333333333';
@@ -23,6 +26,8 @@ const sponsored = aPermit2Authorization({
     v: 28,
   },
 });
+const parties = { payer: permit2.from, receiver: permit2.witnessTo, authorizer: token } as const;
+const deposit = channelMoves(parties, 9).byPermit2 as Permit2Deposit;
 const expected = {
   eip3009: {
     method: 'eip3009',
@@ -105,6 +110,48 @@ describe('presentedAuthorizations', () => {
       expect(presented({ to: MULTICALL3, data: batch })).toEqual([expected.eip3009]);
     },
   );
+
+  it('reads calls inside Multicall3 that may carry native coins', () => {
+    const abi = parseAbi([
+      'struct Call3Value { address target; bool allowFailure; uint256 value; bytes callData; }',
+      'function aggregate3Value(Call3Value[] calls)',
+    ]);
+    const { to: target, data: callData } = call(eip3009);
+    const one = { target, allowFailure: true, value: 7n, callData };
+    const batch = encodeFunctionData({ abi, args: [[one, one]] });
+    const paid = expected.eip3009;
+    expect(presented({ to: MULTICALL3, data: batch })).toEqual([paid, paid]);
+  });
+
+  describe('of a list whose elements overlap', () => {
+    const COUNT = 50;
+    /** The list in the first argument, each of its offsets to the same element. */
+    const overlapping = (selector: string, element: string): Hex => {
+      const offsets = uintWord(COUNT * 32).repeat(COUNT);
+      return `0x${selector}${uintWord(32)}${uintWord(COUNT)}${offsets}${element}`;
+    };
+
+    it('reads nothing of Multicall3: it would unfold to more than was sent', () => {
+      const { to, data } = call(eip3009);
+      const element = addressWord(to) + uintWord(0) + uintWord(3 * 32) + bytesWords(data);
+      expect(presented({ to: MULTICALL3, data: overlapping('82ad56cb', element) })).toEqual([]);
+    });
+
+    it('reads nothing of the escrow', () => {
+      const { data } = depositCallOf(deposit);
+      const nested = overlapping(selectorOf('multicall(bytes[])'), bytesWords(data));
+      expect(presented({ to: CHANNEL_ESCROW, data: nested })).toEqual([]);
+    });
+  });
+
+  it('reads calls that the escrow makes of itself, also inside Multicall3', () => {
+    const { data } = depositCallOf(deposit);
+    const abi = parseAbi(['function multicall(bytes[] data)']);
+    const both = { to: CHANNEL_ESCROW, data: encodeFunctionData({ abi, args: [[data, data]] }) };
+    const one = { method: 'permit2', from: deposit.from, nonce: deposit.nonce };
+    expect(presented(both)).toMatchObject([one, one]);
+    expect(presented(aggregateCall([both]))).toMatchObject([one, one]);
+  });
 
   it('believes a settle call only of the proxy', () => {
     expect(presented({ ...call(permit2), to: token })).toEqual([]);

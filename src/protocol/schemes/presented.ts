@@ -1,11 +1,13 @@
-import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem';
+import type { Address, Hex } from 'viem';
+import { elementsOf } from '../evm/abi-list.js';
+import { selectorOf } from '../evm/calls.js';
 import { CHANNEL_ESCROW, MULTICALL3, type SchemeContracts } from '../evm/contracts.js';
 import type { PresentedAuthorization } from './authorization-method.js';
 import { actionBySelector } from './registry.js';
 
 /**
- * The authorizations a transaction presents, directly or through Multicall3. Calls made
- * by other contracts are not seen: what cannot be read is not evidence.
+ * The authorizations that a transaction presents, directly or through Multicall3. Calls by other contracts are not
+ * visible in calldata, so they are not evidence.
  */
 export function presentedAuthorizations(
   to: Address | null,
@@ -14,54 +16,68 @@ export function presentedAuthorizations(
 ): readonly PresentedAuthorization[] {
   if (to === null) return [];
   const target = to.toLowerCase() as Address;
-  const calls = target === MULTICALL3 ? innerCalls(data) : [{ target, callData: data }];
-  return calls.flatMap(ofEscrow).flatMap((call) => presentedIn(call, contracts));
+  const call = { target, callData: data };
+  const calls = target === MULTICALL3 ? (callsIn(call, OF_MULTICALL3) ?? []) : [call];
+  return calls.flatMap(ofEscrow).flatMap((one) => presentedIn(one, contracts));
 }
 
 interface InnerCall {
+  /** Lower case. */
   readonly target: Address;
   readonly callData: Hex;
 }
 
-/** Every function of Multicall3 that makes calls. */
-const MULTICALL3_CALLS = parseAbi([
-  'struct Call { address target; bytes callData; }',
-  'struct Call3 { address target; bool allowFailure; bytes callData; }',
-  'struct Call3Value { address target; bool allowFailure; uint256 value; bytes callData; }',
-  'function aggregate(Call[] calls)',
-  'function blockAndAggregate(Call[] calls)',
-  'function tryAggregate(bool requireSuccess, Call[] calls)',
-  'function tryBlockAndAggregate(bool requireSuccess, Call[] calls)',
-  'function aggregate3(Call3[] calls)',
-  'function aggregate3Value(Call3Value[] calls)',
-]);
-/** More calldata than any batch of this facilitator or of a copier needs, in hexadecimal digits. */
-const CALLDATA_MAX_DIGITS = 1_000_000;
-
-function innerCalls(data: Hex): readonly InnerCall[] {
-  if (data.length > CALLDATA_MAX_DIGITS) return [];
-  try {
-    const { args } = decodeFunctionData({ abi: MULTICALL3_CALLS, data });
-    return args.length === 1 ? args[0] : args[1];
-  } catch {
-    return [];
-  }
+/** A function whose last argument is a list of calls: the place of the argument, and of the calldata in an element. */
+interface ListOfCalls {
+  readonly argument: number;
+  /** The word of an element; absent where the element itself is the calldata. */
+  readonly callData?: number;
 }
 
-const ESCROW_MULTICALL = parseAbi(['function multicall(bytes[] data)']);
+/** Every function of Multicall3 that makes calls, by its selector. */
+const OF_MULTICALL3: ReadonlyMap<string, ListOfCalls> = new Map([
+  [selectorOf('aggregate((address,bytes)[])'), { argument: 0, callData: 1 }],
+  [selectorOf('blockAndAggregate((address,bytes)[])'), { argument: 0, callData: 1 }],
+  [selectorOf('tryAggregate(bool,(address,bytes)[])'), { argument: 1, callData: 1 }],
+  [selectorOf('tryBlockAndAggregate(bool,(address,bytes)[])'), { argument: 1, callData: 1 }],
+  [selectorOf('aggregate3((address,bool,bytes)[])'), { argument: 0, callData: 2 }],
+  [selectorOf('aggregate3Value((address,bool,uint256,bytes)[])'), { argument: 0, callData: 3 }],
+]);
+/** The escrow of channels can also run several of its own calls in one transaction. */
+const OF_ESCROW: ReadonlyMap<string, ListOfCalls> = new Map([
+  [selectorOf('multicall(bytes[])'), { argument: 0 }],
+]);
 
-/** The escrow of channels runs several calls of its own in one, too. */
+/** More calldata, in hex digits, than any batch of this facilitator needs, or a copy of such a batch. */
+const CALLDATA_MAX_DIGITS = 1_000_000;
+/** Digits of a word. */
+const WORD = 64;
+/** Digits of an address, at the end of its word. */
+const ADDRESS = 40;
+
+/** The call itself, if it makes no other calls. */
 function ofEscrow(call: InnerCall): readonly InnerCall[] {
-  const { target, callData } = call;
-  if (target.toLowerCase() !== CHANNEL_ESCROW || callData.length > CALLDATA_MAX_DIGITS) {
-    return [call];
-  }
-  try {
-    const [inner] = decodeFunctionData({ abi: ESCROW_MULTICALL, data: callData }).args;
-    return inner.map((one) => ({ target, callData: one }));
-  } catch {
-    return [call];
-  }
+  if (call.target !== CHANNEL_ESCROW) return [call];
+  return callsIn(call, OF_ESCROW) ?? [call];
+}
+
+/** The calls that a call makes; `undefined` where it makes none that can be read. */
+function callsIn(
+  { target, callData: data }: InnerCall,
+  functions: ReadonlyMap<string, ListOfCalls>,
+): readonly InnerCall[] | undefined {
+  const list = functions.get(data.slice(2, 10));
+  if (list === undefined || data.length > CALLDATA_MAX_DIGITS) return undefined;
+  const { argument, callData } = list;
+  const words = data.slice(10);
+  return elementsOf(words, argument, callData)?.map(({ at, bytes }) => ({
+    target: callData === undefined ? target : addressAt(words, at),
+    callData: `0x${bytes}`,
+  }));
+}
+
+function addressAt(words: string, at: number): Address {
+  return `0x${words.slice(at + WORD - ADDRESS, at + WORD)}`.toLowerCase() as Address;
 }
 
 function presentedIn(
@@ -71,10 +87,10 @@ function presentedIn(
   const action = actionBySelector(callData.slice(2, 10));
   if (action === undefined) return [];
   try {
-    const found = action.presentedIn(target.toLowerCase() as Address, callData, contracts);
+    const found = action.presentedIn(target, callData, contracts);
     return found === undefined ? [] : [found];
   } catch {
-    // Calldata that does not decode presents nothing.
+    // Calldata that cannot be decoded presents nothing.
     return [];
   }
 }

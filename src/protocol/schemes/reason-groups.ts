@@ -1,6 +1,6 @@
 import type { Reason } from '../reasons.js';
 
-/** A payment for which the newest block is too old: the checks, the tokens and the proxies of all schemes. */
+/** Reasons of a payment that a later block can accept, in all schemes. */
 export const NOT_YET_VALID: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_exact_evm_payload_authorization_valid_after',
   'permit2_payment_too_early',
@@ -8,7 +8,7 @@ export const NOT_YET_VALID: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_batch_settlement_evm_payload_authorization_valid_after',
 ]);
 
-/** A signature that is not the payer's, in any scheme. */
+/** Reasons of a signature that is not by the payer, in all schemes. */
 export const INVALID_SIGNATURE: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_exact_evm_signature',
   'invalid_permit2_signature',

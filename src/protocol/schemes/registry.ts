@@ -4,29 +4,32 @@ import type { JsonObject } from '../payment/wire-values.js';
 import type { ActionKind, AuthorizationMethod } from './authorization-method.js';
 import { BATCH_SETTLEMENT_SCHEME } from './batch-settlement/batch-settlement.js';
 import { EXACT } from './exact/exact.js';
-import type { Action, Judge, Scheme } from './scheme.js';
+import type { Action, ChannelAction, ClaimRules, Scheme } from './scheme.js';
 import { UPTO } from './upto/upto.js';
 
-/** Every scheme that is served here. Each rule of a payment belongs to its scheme. */
+/** Every scheme of this service. All rules of a payment belong to its scheme. */
 
-/** Of claims, authorizations and records that name none. */
+/** The scheme of claims, authorizations and records without a scheme name. */
 export const DEFAULT_SCHEME = EXACT.name;
+
+/** The scheme of channels. Its deposits do not pay the payee, and its payouts cover many channels. */
+export const CHANNEL_SCHEME = BATCH_SETTLEMENT_SCHEME.name;
 
 const schemes = new Map<string, Scheme>();
 const actions = new Map<string, ReadonlyMap<ActionMethod, Action>>();
-const judges = new Map<string, ReadonlyMap<ActionMethod, Judge>>();
+const rulesByScheme = new Map<string, ReadonlyMap<ActionMethod, ClaimRules>>();
 const kinds = new Map<ActionMethod, ActionKind>();
 const methods = new Map<ActionMethod, AuthorizationMethod>();
 const bySelector = new Map<string, Action>();
 const useEvents = new Set<Hex>();
 
-/** @throws TypeError where it contradicts a scheme that is registered. */
+/** @throws TypeError if the scheme contradicts a registered scheme. */
 export function registerScheme(scheme: Scheme): void {
   if (schemes.has(scheme.name)) throw new TypeError(`scheme ${scheme.name} is registered`);
   for (const action of scheme.actions) {
     const { method, selectors } = action;
     if ((kinds.get(method.name) ?? method) !== method) {
-      throw new TypeError(`transfer method ${method.name} is another one`);
+      throw new TypeError(`transfer method ${method.name} is registered with another definition`);
     }
     kinds.set(method.name, method);
     if (isOfAuthorizations(method)) {
@@ -39,8 +42,8 @@ export function registerScheme(scheme: Scheme): void {
     }
   }
   actions.set(scheme.name, new Map(scheme.actions.map((action) => [action.method.name, action])));
-  const all = [...scheme.actions, ...(scheme.judges ?? [])];
-  judges.set(scheme.name, new Map(all.map((judge) => [judge.method.name, judge])));
+  const all = [...scheme.actions, ...(scheme.verifyOnly ?? [])];
+  rulesByScheme.set(scheme.name, new Map(all.map((rules) => [rules.method.name, rules])));
   schemes.set(scheme.name, scheme);
 }
 
@@ -56,41 +59,49 @@ export function allSchemes(): readonly Scheme[] {
   return [...schemes.values()];
 }
 
-/** `undefined` for a scheme that this version of the protocol does not have here. */
+/** `undefined` if this version of the protocol does not have the scheme. */
 export function schemeNamed(name: string, version: 1 | 2): Scheme | undefined {
   const scheme = schemes.get(name);
   return scheme?.versions.includes(version) === true ? scheme : undefined;
 }
 
-/** Whether a scheme of this name is served, whatever the version. */
+/** Whether any version of the protocol has a scheme of this name. */
 export function isSchemeName(name: unknown): name is string {
   return typeof name === 'string' && schemes.has(name);
 }
 
-/** What judges a claim; see {@link Judge}. */
-export function judgeOf({ scheme = DEFAULT_SCHEME, method }: ActionName): Judge {
-  const judge = judges.get(scheme)?.get(method);
-  if (judge === undefined) throw new TypeError('no scheme here judges such a claim');
-  return judge;
+/** The rules for a claim, by its scheme and method. */
+export function rulesOf({ scheme = DEFAULT_SCHEME, method }: ActionName): ClaimRules {
+  const rules = rulesByScheme.get(scheme)?.get(method);
+  if (rules === undefined) throw new TypeError('no registered scheme has rules for this claim');
+  return rules;
 }
 
-/** The action that an authorization, a record or a claim to settle belongs to. */
+/** The action of an authorization, a record, or a claim to settle. */
 export function actionOf({ scheme = DEFAULT_SCHEME, method }: ActionName): Action {
   const action = actions.get(scheme)?.get(method);
-  if (action === undefined) throw new TypeError('no scheme here has such an action');
+  if (action === undefined) throw new TypeError('no registered scheme has this action');
   return action;
+}
+
+/** The action on a channel; `undefined` for a payment, and for an unknown scheme or method. */
+export function channelActionOf({
+  scheme = DEFAULT_SCHEME,
+  method,
+}: ActionName): ChannelAction | undefined {
+  return rulesByScheme.get(scheme)?.get(method)?.channelAction;
 }
 
 export function allActions(): readonly { readonly scheme: Scheme; readonly action: Action }[] {
   return allSchemes().flatMap((scheme) => scheme.actions.map((action) => ({ scheme, action })));
 }
 
-/** The action whose authorizations are presented by functions with this selector, without prefix. */
+/** The action whose authorizations are presented by the function with this selector, without prefix. */
 export function actionBySelector(selector: string): Action | undefined {
   return bySelector.get(selector);
 }
 
-/** How authorizations are made. Actions that need none of a payer are not among them. */
+/** All authorization methods. Actions without an authorization of a payer have none. */
 export function allMethods(): readonly AuthorizationMethod[] {
   return [...methods.values()];
 }
@@ -105,17 +116,17 @@ export function isMethodName(name: string | undefined): name is ActionMethod {
 
 export function kindNamed(name: ActionMethod): ActionKind {
   const kind = kinds.get(name);
-  if (kind === undefined) throw new TypeError('no scheme here has such an action');
+  if (kind === undefined) throw new TypeError('no registered scheme has this action');
   return kind;
 }
 
 export function methodNamed(name: ActionMethod): AuthorizationMethod {
   const method = methods.get(name);
-  if (method === undefined) throw new TypeError('no scheme here has such a transfer method');
+  if (method === undefined) throw new TypeError('no registered scheme has this transfer method');
   return method;
 }
 
-/** Whether logs with this first topic name an authorization as used or cancelled. */
+/** Whether logs with this first topic name a used or cancelled authorization. */
 export function isUseEvent(topic: Hex | undefined): boolean {
   return topic !== undefined && useEvents.has(topic);
 }

@@ -49,6 +49,15 @@ describe('reasonOfRevert', () => {
     expect(reasonOfRevert(data, 'permit2')).toBe(reason);
   });
 
+  // The time of a pattern grows with the cube of the length, and a stranger's token writes the text.
+  it('reads no more than the first 256 characters of a text', () => {
+    const after = (count: number): Hex => text(`${'!'.repeat(count)}invalid signature`);
+    expect(reasonOfRevert(after(239), 'eip3009')).toBe('invalid_exact_evm_signature');
+    expect(reasonOfRevert(after(240), 'eip3009')).toBeUndefined();
+    expect(inWords({ status: 'reverted', data: after(239) })).toContain('that means');
+    expect(inWords({ status: 'reverted', data: after(240) })).toContain('an unknown text');
+  });
+
   it('knows nothing without data', () => {
     expect(reasonOfRevert(undefined, 'eip3009')).toBeUndefined();
   });

@@ -4,8 +4,8 @@ import type { ActionMethod } from '../evm/transfer-method.js';
 import type { Reason } from '../reasons.js';
 
 /**
- * What tokens, Permit2 and the proxy say when they refuse. Permit2's own errors are not in the
- * proxy's interface, but they come through it.
+ * Errors of tokens, Permit2 and the proxies. Errors of Permit2 are not in the interface of the proxies, but reach the
+ * caller through them.
  */
 const ERRORS = parseAbi([
   'error Error(string)',
@@ -73,13 +73,13 @@ const BY_NAME: Readonly<Record<string, readonly [eip3009: Reason, permit2: Reaso
   ],
 };
 
-/** Of the upto proxy alone. */
+/** Errors that only the upto proxy has. */
 const OF_UPTO: Readonly<Record<string, Reason>> = {
   AmountExceedsPermitted: 'upto_amount_exceeds_permitted',
   UnauthorizedFacilitator: 'upto_unauthorized_facilitator',
 };
 
-/** Texts of `Error(string)`, as FiatToken-style and OpenZeppelin-style tokens write them. */
+/** Texts of `Error(string)`, as in tokens like FiatToken and OpenZeppelin. */
 const BY_TEXT: readonly (readonly [RegExp, keyof typeof BY_NAME])[] = [
   [/authorization.*(?:expired|valid before)/i, 'AuthorizationExpired'],
   [/authorization.*not.*valid/i, 'AuthorizationNotYetValid'],
@@ -88,23 +88,28 @@ const BY_TEXT: readonly (readonly [RegExp, keyof typeof BY_NAME])[] = [
   [/invalid.*signature/i, 'InvalidSignature'],
 ];
 
-/** The reason that revert data stands for, where it is one that is known. */
+/** Any token can choose this text, and the time for a pattern grows with the cube of its length. */
+const TEXT_MOST = 256;
+
+function knownText(text: unknown): keyof typeof BY_NAME | undefined {
+  const read = String(text).slice(0, TEXT_MOST);
+  return BY_TEXT.find(([pattern]) => pattern.test(read))?.[1];
+}
+
+/** The reason for revert data; `undefined` for unknown data. */
 export function reasonOfRevert(data: Hex | undefined, method: ActionMethod): Reason | undefined {
   if (data === undefined || data.length < 10) return undefined;
   const decoded = decode(data);
-  const name =
-    decoded?.errorName === 'Error'
-      ? BY_TEXT.find(([pattern]) => pattern.test(String(decoded.args?.[0])))?.[1]
-      : decoded?.errorName;
+  const name = decoded?.errorName === 'Error' ? knownText(decoded.args?.[0]) : decoded?.errorName;
   if (name === undefined) return undefined;
   return BY_NAME[name]?.[method === 'eip3009' ? 0 : 1] ?? OF_UPTO[name];
 }
 
-/** Describes a failed simulation in a sentence; text of the contract is never repeated. */
+/** Describes a failed simulation in one sentence. Text of the contract is never repeated. */
 export function inWords(failure: FailedEffect): string {
   switch (failure.status) {
     case 'unpaid':
-      return 'The call succeeds, and the balance of the payee does not grow by the amount.';
+      return 'The call succeeds, but the balance of the payee does not grow by the amount.';
     case 'halted':
       return 'The call runs out of gas or stops.';
     case 'reverted':
@@ -117,7 +122,7 @@ function saying(data: Hex | undefined): string {
   const decoded = decode(data);
   if (decoded === undefined) return `with the error ${data.slice(0, 10)}`;
   if (decoded.errorName !== 'Error') return `with ${decoded.errorName}`;
-  const known = BY_TEXT.find(([pattern]) => pattern.test(String(decoded.args?.[0])))?.[1];
+  const known = knownText(decoded.args?.[0]);
   return known === undefined
     ? `with an unknown text (${data.slice(0, 10)})`
     : `with a text that means ${known}`;
@@ -130,7 +135,7 @@ function decode(
     try {
       return decodeErrorResult({ abi, data });
     } catch {
-      // Not an error of this list.
+      // The data is not an error of this list.
     }
   }
   return undefined;

@@ -6,15 +6,15 @@ import type { JsonObject } from '../payment/wire-values.js';
 import type { Reason } from '../reasons.js';
 
 /**
- * Seconds an authorization must stay valid from now, so that it can still be mined: the margin of the
- * reference facilitator, and about thirteen blocks of BNB Chain.
+ * Seconds that an authorization must stay valid, so that it can still be mined: the margin of the reference
+ * facilitator, and about thirteen blocks of BNB Chain.
  */
 export const EXPIRY_MARGIN_SECONDS = 6n;
 
-/** Recovers the signer of a 65-byte signature; `undefined` when the signature is invalid. */
+/** Recovers the signer of a 65-byte signature; `undefined` for an invalid signature. */
 export type RecoverSigner = (digest: Hex, signature: Hex) => Address | undefined;
 
-/** The same where many are recovered at a time. */
+/** The asynchronous form, for many signatures at a time. */
 export type RecoverSignerAsync = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
 
 export interface VerifyContext {
@@ -22,15 +22,15 @@ export interface VerifyContext {
   readonly recoverSigner: RecoverSignerAsync;
   /** Unix seconds of the host clock. */
   readonly now: number;
-  /** Gas one settlement may cost; a transfer that needs more is refused. */
+  /** Maximum gas of one settlement; a transfer that needs more is refused. */
   readonly maxGas: bigint;
-  /** Contracts that may be called to make a payer's wallet. Lower case. */
+  /** Allowed factories for wallets of payers. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
-  /** The lane account that would send the settlement; `undefined` while no lane is known. */
+  /** The account of the lane that would send the settlement; `undefined` while no lane is known. */
   readonly sender: Sender | undefined;
   /** The suffix of the settlement's calldata. */
   readonly dataSuffix?: Hex | undefined;
-  /** Present where the operator pays for the approvals of payers on this chain. */
+  /** Present if the operator pays for approvals of payers on this chain. */
   readonly approvals?: {
     readonly chain: ApprovalChain;
     readonly limits: ApprovalLimits;
@@ -41,15 +41,15 @@ export interface VerifyContext {
 export interface GoodVerdict {
   readonly isValid: true;
   readonly authorization: Authorization;
-  /** A payer with code (contract wallet, EIP-7702 account) is settled alone, never in a batch. */
+  /** Payments of a payer with code (contract wallet, EIP-7702 account) are never sent in a batch. */
   readonly payerHasCode: boolean;
   /** The scheme's own fields of a verify answer. */
   readonly extra?: JsonObject;
-  /** What it is for is done, by the state of the contract: there is nothing to send. */
+  /** The state of the contract shows that the action is already done, so nothing is sent. */
   readonly isDone?: boolean;
   /**
-   * Atomic units of each token that accounts get by it, where that is not the required amount: one amount for each thing
-   * that it does, as each costs gas.
+   * Atomic units of each token that the action moves, if not the required amount: one amount for each part, because
+   * each part costs gas.
    */
   readonly brings?: ReadonlyMap<Address, readonly bigint[]>;
 }
@@ -57,19 +57,19 @@ export interface GoodVerdict {
 export interface Refusal {
   readonly isValid: false;
   readonly reason: Reason;
-  /** Whether the refusal was read from chain state, which another request may be changing. */
+  /** Whether the refusal depends on chain state, which another request may be changing. */
   readonly isFromChainState: boolean;
-  /** Unix seconds: refused for no more than that the newest block is older than this. */
+  /** Unix seconds. The payment is refused only because the newest block is older than this. */
   readonly validFrom?: bigint;
-  /** The contracts' revert reason as a sentence of this service, where the reason names no cause. */
+  /** The revert reason as a sentence of this service, for a reason that names no cause. */
   readonly cause?: string;
 }
 
 export type Verdict = GoodVerdict | Refusal;
 
 /**
- * How much of the payment is judged. `terms` stops before anything that changes with time: it answers
- * whether the payer signed exactly this payment to this seller.
+ * How much of a payment is verified. `terms` stops before everything that changes with time: it only shows that the
+ * payer signed exactly this payment for this seller.
  */
 export type VerifyScope = 'full' | 'terms';
 

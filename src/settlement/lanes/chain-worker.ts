@@ -15,13 +15,13 @@ interface ChainWorkerOptions {
   readonly jobs: Pick<SettlementConsumer, 'start' | 'pause' | 'stop' | 'finished'>;
   readonly parked: ParkedFollower;
   readonly observer: LaneObserver;
-  /** Lanes that this process has the keys of. */
+  /** Lanes whose keys this process has. */
   readonly lanes: readonly LaneRunner[];
   /** A runner that follows a lane without its key. */
   readonly follow: (lane: string, signer: Address) => LaneRunner;
 }
 
-/** A settlement whose job has not brought it here by then is brought by the sweep. */
+/** A sweep picks up a settlement whose job has not arrived after this time. */
 const OVERDUE_MS = 1000;
 const SWEPT_AT_ONCE = 500;
 /** Rounds of one sweep. The sweep alone picks up settlements whose job is never read. */
@@ -49,7 +49,7 @@ export class ChainWorker {
     return [...this.#own, ...this.#orphans.values()];
   }
 
-  /** Blocks are watched from the start: a lane that falls to this process must not wait for a head. */
+  /** Blocks are watched from the start, so that a lane taken over by this process need not wait for a head. */
   start(): void {
     this.options.heads.start();
   }
@@ -59,19 +59,19 @@ export class ChainWorker {
     await Promise.all([this.#isConsuming ? jobs.stop() : undefined, heads.stop()]);
   }
 
-  /** Something became ready on this chain. */
+  /** Wakes the lanes: work became ready on this chain. */
   notifyWork(): void {
     for (const { runner } of this.slots) runner.state.work.notify();
   }
 
-  /** A search has ended that a lane may wait for. */
-  notifyNews(): void {
+  /** Wakes the lanes: a search has ended. */
+  notifySearchEnded(): void {
     for (const { runner } of this.slots) runner.state.changed.notify();
   }
 
   // ---------------------------------------------------------------- lanes
 
-  /** A slot for a lane whose key no living process has, to be followed to the end of what is in flight. */
+  /** A slot for a lane whose key no live process has. It follows the lane until nothing is in flight. */
   slotForOrphan(lane: string): LaneSlot {
     const known = this.#orphans.get(lane);
     if (known !== undefined) return known;
@@ -85,7 +85,7 @@ export class ChainWorker {
     this.#orphans.delete(slot.runner.lane);
   }
 
-  /** A process that holds a lane which can send takes jobs of the chain; another one takes none. */
+  /** A process takes jobs of the chain while it holds a lane that can send. */
   async adjustConsumer(): Promise<void> {
     const shouldConsume = this.#own.some(
       ({ held, runner }) => held !== undefined && !runner.isTreasury,

@@ -171,7 +171,7 @@ async function stepsOf(story: Chain): Promise<readonly string[]> {
 const STORIES: readonly (readonly [string, Chain])[] = [
   ['are mined at once', () => undefined],
   [
-    'wait until they are outbid',
+    'wait until their fee is bumped',
     (village, round) => {
       village.isMining = round >= 12;
     },

@@ -4,7 +4,7 @@ import { ChainUnavailableError, RedisUnavailableError } from '../../protocol/err
 export class ReopenLane extends Error {}
 
 /** Errors that pass by themselves: the lane is reopened without an alert. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return (
     error instanceof ReopenLane ||
     error instanceof ChainUnavailableError ||

@@ -53,7 +53,7 @@ class TestRunner {
 describe('LaneHolder', () => {
   let clock: TestClock;
   let store: MemoryLaneStore;
-  let told: string[];
+  let observed: string[];
   let runner: TestRunner;
   let followers: TestRunner[];
   let consuming: string[];
@@ -63,14 +63,14 @@ describe('LaneHolder', () => {
     workers = 1;
     clock = new TestClock();
     store = new MemoryLaneStore(() => clock.now());
-    told = [];
+    observed = [];
     followers = [];
     consuming = [];
     runner = new TestRunner(LANE, true);
   });
 
   function aProcess(processId: string, own: readonly TestRunner[] = [runner]): LaneHolder {
-    const observer = recordingObserver(told);
+    const observer = recordingObserver(observed);
     const worker = new ChainWorker({
       chainId: CHAIN_ID,
       queue: store.queue,
@@ -150,11 +150,11 @@ describe('LaneHolder', () => {
     await clock.pass(LEASE_MS + 1);
     const leases = aProcess('p1');
     await leases.acquireFree();
-    expect(told).toContain('takenOver');
+    expect(observed).toContain('takenOver');
     await leases.stop();
-    told.length = 0;
+    observed.length = 0;
     await aProcess('p2').acquireFree();
-    expect(told).not.toContain('takenOver');
+    expect(observed).not.toContain('takenOver');
   });
 
   it('stops a lane whose lease it could not keep', async () => {
@@ -241,7 +241,7 @@ describe('LaneHolder', () => {
     runner.hangingIn = 'sending';
     await leases.renewHeld();
     await turns();
-    expect(told.filter((one) => one === 'failed')).toHaveLength(1);
+    expect(observed.filter((one) => one === 'failed')).toHaveLength(1);
     expect(leases.heldLanes).toEqual([]);
     expect(await store.leases.acquire(LANE, CHAIN_ID, 'p2', LEASE_MS)).toBeDefined();
   });
@@ -253,7 +253,7 @@ describe('LaneHolder', () => {
       runner.resyncingMs = ms;
       await leases.renewHeld();
     }
-    expect(told.filter((one) => one === 'failed')).toHaveLength(2);
+    expect(observed.filter((one) => one === 'failed')).toHaveLength(2);
     expect(leases.heldLanes).toEqual([LANE]);
   });
 
@@ -273,7 +273,7 @@ describe('LaneHolder', () => {
     const leases = aProcess('p1');
     store.leases.acquire = () => Promise.reject(new TypeError('a bug'));
     await leases.acquireFree();
-    expect(told).toContain('failed');
+    expect(observed).toContain('failed');
   });
 
   describe('a lane whose key was taken out while its transactions are on their way', () => {

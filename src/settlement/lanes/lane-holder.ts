@@ -9,31 +9,31 @@ interface LaneHolderOptions {
   readonly workers: readonly ChainWorker[];
   readonly processId: string;
   readonly leaseMs: number;
-  /** Processes of the deployment that work on lanes. @throws RedisUnavailableError */
+  /** The number of processes with lanes. @throws RedisUnavailableError */
   readonly countWorkers: () => Promise<number>;
   readonly observer: LaneObserver;
 }
 
-/** A free lane is noticed this soon: with a lease of 3 s, 3.5 s after its writer died. */
+/** A free lane is noticed within this time: with a lease of 3 s, 3.5 s after its holder died. */
 const ACQUIRE_INTERVAL_MS = 500;
 const ORPHANS_INTERVAL_MS = 2000;
 const SHARE_OUT_INTERVAL_MS = 2000;
 /** Lanes without a key that one process follows. */
 const ORPHANS_MOST = 16;
-/** A process that holds its share lets others come first by waiting this many rounds. */
+/** A process that holds its share leaves free lanes to others for this many rounds. */
 const MODESTY_ROUNDS = 4;
-/** A lane that is not opened in this time is worth a line of the log. */
+/** A lane that does not open within this time is logged. */
 const RESYNC_IS_LONG_MS = 30_000;
 
-/** Holds the lanes of this process: takes free ones, keeps their leases, and hands them over. */
+/** Holds the lanes of this process: acquires free ones, renews their leases, and hands them over. */
 export class LaneHolder {
   #timers: NodeJS.Timeout[] = [];
   #stopListening: () => void = () => undefined;
-  /** A second caller waits for the same end. */
+  /** A second caller waits for the same result. */
   #stopping: Promise<void> | undefined;
   #isAcquiring = false;
   #isAdopting = false;
-  /** Among how many processes the lanes held here were last shared out. */
+  /** The number of processes among which the lanes were last shared. */
   #sharedAmong = 1;
 
   constructor(private readonly options: LaneHolderOptions) {}
@@ -41,7 +41,7 @@ export class LaneHolder {
   async start(): Promise<void> {
     const { workers, leases, leaseMs } = this.options;
     for (const worker of workers) worker.start();
-    // A ledger that went back has other leases than this process remembers.
+    // A ledger that lost writes has other leases than this process remembers.
     this.#stopListening = leases.onEpochChange(() => void this.acquireFree());
     await this.acquireFree();
     this.#timers = [
@@ -90,7 +90,7 @@ export class LaneHolder {
     try {
       await this.options.leases.release(held);
     } catch (error) {
-      // It ends by itself, or is another process's already.
+      // The lease expires, or another process has it already.
       this.#report(held.lane, 'release', error);
     }
   }
@@ -115,7 +115,7 @@ export class LaneHolder {
     }
   }
 
-  /** Orphan lanes: any worker follows the transactions of lanes whose key was taken out. */
+  /** Orphan lanes: any worker follows the transactions of lanes whose key was removed. */
   async adoptOrphans(): Promise<void> {
     if (this.#isAdopting || this.#stopping !== undefined) return;
     this.#isAdopting = true;
@@ -149,7 +149,7 @@ export class LaneHolder {
     await this.#acquire(worker, slot);
   }
 
-  /** Whether this process holds as many lanes as would be its share among the living workers. */
+  /** Whether this process holds its share of the lanes. */
   async #hasShare(): Promise<boolean> {
     const own = this.#ownSlots.filter(({ held }) => held !== undefined).length;
     if (own === 0) return false;
@@ -158,10 +158,9 @@ export class LaneHolder {
   }
 
   /**
-   * Hands over what is above this process's share, once each time there are more processes than before.
+   * Hands over the lanes above this process's share, once after each increase in processes.
    *
-   * A process that came later may have none of these keys: then the lanes come back after the rounds of
-   * modesty, and stay.
+   * A newer process may have none of these keys: then the lanes return after some rounds, and stay.
    */
   async shareOut(): Promise<void> {
     try {
@@ -187,7 +186,7 @@ export class LaneHolder {
     const held = await leases.acquire(lane, worker.chainId, processId, leaseMs);
     if (held === undefined) return;
     if (held.from !== undefined) this.options.observer.takenOver(lane, held.from);
-    // It was stopped while it acquired: the lane goes to another process at once.
+    // The holder was stopped while it acquired the lease: another process can take the lane at once.
     if (this.#stopping !== undefined) await this.#release(held);
     else this.#begin(worker, slot, held);
   }
@@ -205,7 +204,7 @@ export class LaneHolder {
       this.options.observer.lost(slot.runner.lane, error);
     }
     if (this.#stopping !== undefined) return;
-    // One that only followed has come to its end: the lease is not needed any more.
+    // A lane without its key has no transaction left to follow, so its lease is released.
     if (!slot.runner.hasKey || slot.isHandedOver) await this.#release(slot.held);
     slot.isHandedOver = false;
     slot.held = undefined;
@@ -236,13 +235,13 @@ export class LaneHolder {
       await this.#giveUpHanging(slot, held, hangingIn);
       return;
     }
-    this.#tellOfResync(slot);
+    this.#logResync(slot);
     try {
       await this.options.leases.renew(held, this.options.leaseMs);
     } catch (error) {
       // A lease that could not be renewed in time is lost when a script says so.
       if (error instanceof LeaseLostError) {
-        // It may have been acquired again since: that lease is another one.
+        // The lane may have been acquired again since; that lease is still valid.
         if (slot.held !== held) return;
         slot.held = undefined;
         this.options.observer.lost(runner.lane, error);
@@ -254,35 +253,37 @@ export class LaneHolder {
   }
 
   /**
-   * Another process may take over a lane whose work hangs here; so may this one, with a new lease. The hanging work
-   * writes with the lease that is given up, so its writes are refused.
+   * Another process may take over a lane that hangs here; so may this one, with a new lease. The hanging work uses the
+   * old lease, so its writes are refused.
    */
   async #giveUpHanging(slot: LaneSlot, held: HeldLane, hangingIn: string): Promise<void> {
     const { lane } = slot.runner;
     this.options.observer.failed(
       lane,
       'hanging',
-      new Error(`its ${hangingIn} made no progress for a minute: the lease is released`),
+      new Error(
+        `the ${hangingIn} loop of the lane made no progress for a minute: the lane is released to another process`,
+      ),
     );
     await this.#release(held);
     if (slot.held === held) slot.runner.abandon();
   }
 
-  /** Once for each time that a lane cannot be opened for long. */
-  #tellOfResync(slot: LaneSlot): void {
+  /** Logs once for each time that a lane takes long to open. */
+  #logResync(slot: LaneSlot): void {
     const { lane, resyncingMs } = slot.runner;
     const isLong = resyncingMs > RESYNC_IS_LONG_MS;
-    if (isLong && !slot.isResyncTold) {
+    if (isLong && !slot.isResyncReported) {
       const seconds = Math.round(resyncingMs / 1000);
       const error = new Error(
         `nonce recovery has taken ${seconds} s so far; the lane sends nothing until it ends`,
       );
       this.options.observer.failed(lane, 'resync', error);
     }
-    slot.isResyncTold = isLong;
+    slot.isResyncReported = isLong;
   }
 
-  /** Redis may be away for a moment; every other error needs an operator. */
+  /** Redis may be unreachable for a moment; every other error needs an operator. */
   #report(subject: string, what: string, error: unknown): void {
     if (error instanceof RedisUnavailableError || error instanceof LeaseLostError) return;
     this.options.observer.failed(subject, what, error);

@@ -13,7 +13,10 @@ export function laneLog(logger: PinoLogger): LaneObserver {
       logger.warn({ lane, reason: nameOf(error) }, 'lane released');
     },
     takenOver: (lane, { processId, silentMs }) => {
-      logger.warn({ lane, processId, silentMs }, 'lane taken over from a process that is silent');
+      logger.warn(
+        { lane, processId, silentMs },
+        'lane taken over from a process that stopped responding',
+      );
     },
     sent: (lane, { accountNonce, kind, settlementIds, transactions, refill }) => {
       const hash = transactions.at(-1)?.hash;
@@ -24,15 +27,15 @@ export function laneLog(logger: PinoLogger): LaneObserver {
       }
       logger.debug({ lane, accountNonce, kind, settlementIds, hash }, 'transaction sent');
     },
-    broadcast: ({ accountNonce, settlementIds }, results) => {
+    broadcast: (chainId, { accountNonce, settlementIds }, results) => {
       const kinds = results.map(({ kind }) => kind);
       if (kinds.some((kind) => kind === 'accepted' || kind === 'already_known')) return;
       logger.warn(
-        { accountNonce, settlementIds, kinds },
-        'every RPC endpoint refused a transaction',
+        { chainId, accountNonce, settlementIds, kinds },
+        'no RPC endpoint accepted a transaction; the lane sends it again',
       );
     },
-    bumped: (lane, attempt) => {
+    feesBumped: (lane, attempt) => {
       const { hash, maxFeePerGas } = newestTransactionOf(attempt);
       const { accountNonce, settlementIds } = attempt;
       logger.info(
@@ -49,7 +52,8 @@ export function laneLog(logger: PinoLogger): LaneObserver {
       if (refill !== undefined) {
         const valueWei = valueSentBy(attempt, inclusion).toString();
         const facts = { lane, accountNonce, to: refill.to, valueWei, transaction };
-        if (valueWei === '0') logger.warn(facts, 'a gas refill was not credited to the lane');
+        if (valueWei === '0')
+          logger.warn(facts, 'a gas refill failed on the chain: the lane received no coins');
         else logger.info(facts, 'lane refilled');
         return;
       }
@@ -69,7 +73,7 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     reorged: (lane, { accountNonce, settlementIds }) => {
       logger.error(
         { lane, accountNonce, settlementIds },
-        'a block with a payment was replaced in a reorganisation',
+        'a reorganisation removed the block of a payment; the lane follows the payment again',
       );
     },
     ended: (lane, attempt, endings) => {
@@ -90,36 +94,46 @@ export function laneLog(logger: PinoLogger): LaneObserver {
     parked: (lane, settlementId, why) => {
       logger.error(
         { lane, settlementId, why },
-        'the outcome of a settlement cannot be determined now',
+        'the outcome of a settlement cannot be determined now; the lane retries',
       );
     },
     parkedNow: () => undefined,
     restored: (lane, attempts) => {
       logger.error(
         { lane, attempts },
-        'the ledger lost recent writes; sent transactions were stored again',
+        'Redis restarted or lost its newest writes: the lane stored its sent transactions again',
       );
     },
     nonceUsedByOther: (lane, accountNonce) => {
       logger.error(
         { lane, accountNonce },
-        'an account nonce was used by a foreign transaction: the signer key is used by another program',
+        'a foreign transaction used an account nonce of the lane: another program uses the signer key; stop that program',
       );
     },
     batchReverted: (lane, { accountNonce, settlementIds }) => {
-      logger.warn({ lane, accountNonce, settlementIds }, 'a batch transaction reverted');
+      logger.warn(
+        { lane, accountNonce, settlementIds },
+        'a batch transaction reverted; its settlements are sent one by one',
+      );
     },
     signed: () => undefined,
     notSigned: (lane, failure, code) => {
-      logger.error({ lane, failure, code }, 'the key service of a lane does not sign');
+      logger.error(
+        { lane, failure, code },
+        'the key service did not sign for the lane; the lane retries',
+      );
     },
     failed: (subject, what, error) => {
-      logger.error({ subject, what, err: error }, 'lane failure');
+      const text =
+        what === 'queue'
+          ? 'cannot take jobs from the settlement queue'
+          : 'the lane failed; it retries';
+      logger.error({ subject, what, err: error }, text);
     },
   };
 }
 
-/** Our own errors have names that say it all; texts of others may hold what no log may hold. */
+/** Own errors have safe names; texts of other errors may hold secrets. */
 function nameOf(error: unknown): string {
   return error instanceof FacilitatorError ? error.code : 'unexpected';
 }

@@ -23,16 +23,16 @@ interface LaneReportParts {
   readonly readiness: LaneReadiness;
   readonly gasBalance: GasBalance;
   readonly rate: InclusionRate;
-  /** Of a treasury. */
+  /** Set for a treasury only. */
   readonly refills: RefillSending | undefined;
 }
 
-/** The status that a lane publishes to the other processes. */
+/** The status that a lane publishes for the other processes. */
 export function laneReport(parts: LaneReportParts): LaneStatus {
   const { lane, chain, address, processId, batchRules, clock, state, refills } = parts;
   const { attempts, next } = state;
   const oldest = state.pending[0];
-  // Followed without its key nothing else tells a treasury.
+  // Without its key, nothing else identifies a treasury.
   const isTreasury = refills !== undefined || attempts.some(({ attempt }) => attempt.refill);
   const isRetiring = parts.isRetiring || state.isRetired || isTreasury;
   return {
@@ -40,7 +40,7 @@ export function laneReport(parts: LaneReportParts): LaneStatus {
     chainId: chain.chainId,
     signer: address,
     processId,
-    trouble: state.trouble ?? refills?.trouble,
+    trouble: state.condition ?? refills?.condition,
     balanceWei: parts.gasBalance.balanceWei.toString(),
     settlementsLeft: parts.readiness.settlementsLeft(),
     inFlight: state.inFlight,

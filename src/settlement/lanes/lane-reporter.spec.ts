@@ -24,7 +24,7 @@ class TestRunner {
   }
 }
 
-/** What the lanes of a process say of themselves, and what is picked up each second. */
+/** Published statuses of the lanes of a process, and requests that it reads each second. */
 describe('LaneReporter', () => {
   let runners: Record<'a' | 'b', TestRunner>;
   let slots: readonly LaneSlot[];
@@ -34,7 +34,7 @@ describe('LaneReporter', () => {
   let retiring: ReadonlySet<string>;
   let published: string[];
   let publish: (lane: string) => Promise<void>;
-  let told: string[];
+  let reported: string[];
   let clock: TestClock;
   let reporter: LaneReporter;
 
@@ -44,7 +44,7 @@ describe('LaneReporter', () => {
       ...slotFor(runner as unknown as LaneRunner),
       held: HELD,
     }));
-    [published, told, sweeps] = [[], [], 0];
+    [published, reported, sweeps] = [[], [], 0];
     sweep = () => Promise.resolve();
     clock = new TestClock();
     paused = () => Promise.resolve(new Set());
@@ -64,7 +64,7 @@ describe('LaneReporter', () => {
         await publish(lane);
         published.push(lane);
       },
-      observer: recordingObserver(told),
+      observer: recordingObserver(reported),
       clock,
     });
   });
@@ -74,7 +74,7 @@ describe('LaneReporter', () => {
     if (first !== undefined) first.held = undefined;
     runners.a.refresh = () => Promise.reject(new TypeError('its balance was asked for'));
     await reporter.report();
-    expect([published, sweeps, told]).toEqual([['b'], 1, []]);
+    expect([published, sweeps, reported]).toEqual([['b'], 1, []]);
     await reporter.reportLane('a');
     expect(published).toEqual(['b']);
   });
@@ -133,13 +133,13 @@ describe('LaneReporter', () => {
   ])('does without %s for a second, and keeps nothing else back', async (_, change, expected) => {
     change();
     await reporter.report();
-    expect([[...published].sort(), told, sweeps]).toEqual([expected, [], 1]);
+    expect([[...published].sort(), reported, sweeps]).toEqual([expected, [], 1]);
   });
 
   it('logs an error that does not pass by itself', async () => {
     sweep = () => Promise.reject(new TypeError('a fault'));
     await reporter.report();
-    expect([published, told]).toEqual([['a', 'b'], ['failed']]);
+    expect([published, reported]).toEqual([['a', 'b'], ['failed']]);
   });
 
   it('sweeps a chain again once its sweep has ended, and reports its lanes meanwhile', async () => {

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/concurrency/clock.js';
 import type { LaneSwitch } from '../ledger/queries/lane-queries.js';
 import type { LaneStatus } from '../model/lane-status.js';
 import type { ChainWorker } from './chain-worker.js';
-import { isPassing } from './lane-errors.js';
+import { isTransient } from './lane-errors.js';
 import type { LaneObserver } from './lane-observer.js';
 import type { LaneSlot } from './state/lane-slot.js';
 
@@ -18,7 +18,9 @@ interface LaneReporterOptions {
 const REPORT_INTERVAL_MS = 1000;
 const BALANCE_TIMEOUT_MS = 1000;
 
-/** Reports every second how the lanes of this process are, and runs the sweep for settlements that no job brought. */
+/**
+ * Reports the state of this process's lanes every second, and runs the sweep for settlements whose job did not arrive.
+ */
 export class LaneReporter {
   #timer: NodeJS.Timeout | undefined;
   readonly #underWay = new Set<object>();
@@ -26,7 +28,7 @@ export class LaneReporter {
   constructor(private readonly options: LaneReporterOptions) {}
 
   async start(): Promise<void> {
-    // Sellers that ask at once what is supported shall find the signers.
+    // Sellers that ask at once for the supported kinds must find the signers.
     await this.report();
     this.#timer = setInterval(() => void this.report(), REPORT_INTERVAL_MS);
   }
@@ -36,8 +38,8 @@ export class LaneReporter {
   }
 
   /**
-   * A chain or a lane that does not answer must not hide the others. A report that still runs since an earlier round
-   * delays itself alone: a silent lane counts as one without a holder.
+   * A chain or a lane that does not answer must not hide the others. A report still running from an earlier round
+   * delays only itself: a silent lane counts as one without a holder.
    */
   async report(): Promise<void> {
     const { workers } = this.options;
@@ -76,12 +78,12 @@ export class LaneReporter {
     const refreshed = this.#once(slot.runner, () =>
       this.#guard('balance', () => slot.runner.refresh()),
     );
-    // The balance is in what is said, unless the node takes its time.
+    // The status contains the balance, unless the node is slow.
     await Promise.race([refreshed, this.options.clock.sleep(BALANCE_TIMEOUT_MS)]);
     await this.#publish(slot);
   }
 
-  /** Nothing where it is still under way. */
+  /** Skips work that is still in progress. */
   async #once(what: object, work: () => Promise<void>): Promise<void> {
     if (this.#underWay.has(what)) return;
     this.#underWay.add(what);
@@ -96,12 +98,12 @@ export class LaneReporter {
     if (held !== undefined) await this.options.publish(runner.status());
   }
 
-  /** The next round is a second away; an error that does not pass by itself needs an operator. */
+  /** The next round follows in a second; an error that lasts needs an operator. */
   async #guard(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      if (!isPassing(error)) this.options.observer.failed('lanes', what, error);
+      if (!isTransient(error)) this.options.observer.failed('lanes', what, error);
     }
   }
 }

@@ -10,10 +10,9 @@ import { InclusionRate } from './following/inclusion-rate.js';
 import { LaneFollowing } from './following/lane-following.js';
 import { Outcomes } from './following/outcomes.js';
 import { UnresolvedUses } from './following/unresolved-uses.js';
-import { isPassing, ReopenLane } from './lane-errors.js';
+import { isTransient, ReopenLane } from './lane-errors.js';
 import type { LaneObserver } from './lane-observer.js';
 import { laneReport } from './lane-report.js';
-import { LaneOpening } from './opening/lane-opening.js';
 import type {
   AssetSuspensions,
   BatchSimulator,
@@ -30,6 +29,7 @@ import type {
   TransactionSigner,
 } from './ports.js';
 import { Preparations } from './preparing/preparations.js';
+import { LaneRecovery } from './recovery/lane-recovery.js';
 import { RefillSending, type Treasury } from './refilling/refill-sending.js';
 import { Broadcaster } from './sending/broadcaster.js';
 import { GasBalance } from './sending/gas-balance.js';
@@ -61,14 +61,14 @@ export interface LaneRunnerOptions extends ChainParts {
   /** `<chainId>:<signer>` */
   readonly lane: string;
   readonly address: Address;
-  /** `undefined` where this process has no key of the lane: it follows what is on its way. */
+  /** `undefined` where this process has no key of the lane: it only follows transactions in flight. */
   readonly signer: TransactionSigner | undefined;
   readonly reader: ReceiptReader;
-  /** @param onDecided - told when it has something to tell of what it was given before. */
+  /** @param onDecided - called when a background simulation has a result. */
   readonly simulatorFor: (onDecided: () => void) => BatchSimulator;
   readonly processId: string;
   readonly windowMax: number;
-  /** It serves what names its account, takes nothing else, and is not offered any more. */
+  /** The lane serves only payments that name its account, and `/supported` offers it no longer. */
   readonly isRetiring: boolean;
   /** Milliseconds; 0 for a chain that mines on demand. */
   readonly headMaxAgeMs: number;
@@ -77,13 +77,13 @@ export interface LaneRunnerOptions extends ChainParts {
   readonly treasury?: Treasury | undefined;
 }
 
-/** How long a lane rests after something it needs did not answer. */
+/** Pause of a lane after a missing answer. */
 const REST_MS = 500;
-/** How often a lane looks for work without an event. */
+/** Interval at which a lane looks for work without an event. */
 const LOOK_FOR_WORK_MS = 1000;
-/** After a look that did not settle what it saw: a second endpoint needs a moment for a new block. */
+/** Pause after an undecided look: a second endpoint needs a moment for a new block. */
 const LOOK_AGAIN_MS = 50;
-/** A lane whose work does not come round in this time waits for something that will not answer. */
+/** A lane whose loop makes no progress for this long waits for an answer that will not come. */
 export const HANGS_AFTER_MS = 60_000;
 
 /**
@@ -93,7 +93,7 @@ export const HANGS_AFTER_MS = 60_000;
 export class LaneRunner {
   readonly lane: string;
   readonly state: LaneState;
-  readonly #opening: LaneOpening;
+  readonly #recovery: LaneRecovery;
   readonly #sending: Sending;
   readonly #refills: RefillSending | undefined;
   readonly #following: LaneFollowing;
@@ -101,20 +101,20 @@ export class LaneRunner {
   readonly #readiness: LaneReadiness;
   readonly #rate: InclusionRate;
   #isRunning = false;
-  /** Which run this is: one that was given up may go on when what it waits for answers after all. */
+  /** The number of the run: an abandoned one may continue when its answer finally comes. */
   #run = 0;
   #giveUp: (error: Error) => void = () => undefined;
-  /** When each of its loops last came round. */
+  /** When each of its loops last made progress. */
   readonly #roundAt = new Map<string, number>();
   #resyncingSince: number | undefined;
 
   constructor(private readonly options: LaneRunnerOptions) {
     const { lane, address: signer, clock, events, chain, windowMax, reader, treasury } = options;
     this.lane = lane;
-    const onTrouble = (): void => {
-      events.troubleChanged(lane);
+    const onConditionChange = (): void => {
+      events.conditionChanged(lane);
     };
-    const state = new LaneState(windowMax, onTrouble, clock);
+    const state = new LaneState(windowMax, onConditionChange, clock);
     const broadcaster = new Broadcaster({ ...options, refillable: treasury?.rules.lanes });
     const unresolved = new UnresolvedUses();
     const gasBalance = new GasBalance(chain, signer, clock);
@@ -142,7 +142,7 @@ export class LaneRunner {
     this.#gasBalance = gasBalance;
     this.#readiness = readiness;
     this.#rate = rate;
-    this.#opening = new LaneOpening(own);
+    this.#recovery = new LaneRecovery(own);
     this.#refills = treasury && new RefillSending({ ...own, treasury, signer: options.signer });
     this.#sending = this.#refills ?? new LaneSending(own);
     this.#following = new LaneFollowing({ ...own, reader, confirmer, outcomes });
@@ -153,7 +153,7 @@ export class LaneRunner {
     return this.options.signer !== undefined;
   }
 
-  /** Whether it refills other lanes, and takes no settlement. */
+  /** Whether it is a treasury, which refills other lanes and takes no settlement. */
   get isTreasury(): boolean {
     return this.#refills !== undefined;
   }
@@ -168,7 +168,7 @@ export class LaneRunner {
     this.state.work.notify();
   }
 
-  /** Stops taking work; what is in flight is left to the next writer of the lane. */
+  /** Stops taking work; the next holder of the lane follows the transactions in flight. */
   stop(): void {
     this.#isRunning = false;
     this.state.work.notify();
@@ -176,10 +176,10 @@ export class LaneRunner {
   }
 
   /**
-   * Works until stopped. One that only follows works until nothing is left to be followed.
+   * Works until stopped. A lane without its key works until nothing is left to follow.
    *
-   * @throws LeaseLostError when the lane is another process's, LedgerEpochChangedError when the ledger
-   *   went back: it is acquired again, and what is remembered is stored again.
+   * @throws LeaseLostError when another process has the lane; LedgerEpochChangedError when the ledger lost writes: the
+   *   lane is acquired again, and its state is stored again.
    */
   async run(held: HeldLane): Promise<void> {
     this.#isRunning = true;
@@ -194,7 +194,7 @@ export class LaneRunner {
       if (this.#sending.isWaiting) this.state.work.notify();
     });
     try {
-      do await Promise.race([this.#workUntilTrouble(held, isGoing), givenUp]);
+      do await Promise.race([this.#workWhileReady(held, isGoing), givenUp]);
       while (isGoing());
     } finally {
       this.#isRunning = false;
@@ -210,16 +210,16 @@ export class LaneRunner {
   }
 
   /**
-   * What it is at since it last came round: opening the lane, or one of its loops.
+   * @returns `undefined` while it makes progress.
    *
-   * @returns `undefined` while it comes round.
+   * How long it has tried to open the lane, ms.
    */
   get hangingIn(): string | undefined {
     const before = this.options.clock.steady() - HANGS_AFTER_MS;
     return [...this.#roundAt].find(([, at]) => at < before)?.[0];
   }
 
-  /** For how long it has tried to open the lane, ms. */
+  /** Ends a hanging run. Its lease has to be released before, so that it cannot write. */
   get resyncingMs(): number {
     const since = this.#resyncingSince;
     return since === undefined || !this.#isRunning ? 0 : this.options.clock.steady() - since;
@@ -235,39 +235,39 @@ export class LaneRunner {
     this.#roundAt.set(loop, this.options.clock.steady());
   }
 
-  async #workUntilTrouble(held: HeldLane, isGoing: () => boolean): Promise<void> {
+  async #workWhileReady(held: HeldLane, isGoing: () => boolean): Promise<void> {
     const { observer, clock } = this.options;
     try {
       this.#roundAt.clear();
       const head = await this.#firstHead(isGoing);
       this.#sending.reset();
       this.#following.reset();
-      await this.#opening.open(held, head, isGoing);
+      await this.#recovery.open(held, head, isGoing);
       if (!isGoing()) return;
       this.#roundAt.clear();
       this.#resyncingSince = undefined;
       await this.#runLoops(held, isGoing);
     } catch (error) {
       if (error instanceof LeaseLostError || isEpochChange(error)) throw error;
-      if (!isPassing(error)) observer.failed(this.lane, 'run', error);
+      if (!isTransient(error)) observer.failed(this.lane, 'run', error);
       if (!isGoing()) return;
       this.#resyncingSince ??= clock.steady();
-      this.state.trouble = 'resyncing';
+      this.state.condition = 'resyncing';
       await clock.sleep(REST_MS);
     }
   }
 
   async #firstHead(isGoing: () => boolean): Promise<Head> {
     for (;;) {
-      this.#cameRound('opening');
+      this.#cameRound('recovery');
       const head = this.options.heads.current;
       if (head !== undefined) return head;
-      if (!isGoing()) throw new ReopenLane('it was stopped');
+      if (!isGoing()) throw new ReopenLane('the lane was stopped');
       await this.state.changed.wait(REST_MS);
     }
   }
 
-  /** Both loops, until one of them cannot go on and the other has come to a stop too. */
+  /** Runs both loops until one of them fails and the other has stopped too. */
   async #runLoops(held: HeldLane, isRunning: () => boolean): Promise<void> {
     const failures: unknown[] = [];
     const isGoing = (): boolean => isRunning() && failures.length === 0;
@@ -282,7 +282,7 @@ export class LaneRunner {
         }),
       ),
     );
-    // That the lane is lost says more than whatever else went wrong.
+    // A lost lease explains the other failures, so it is the one that is thrown.
     const lost = failures.find((error) => error instanceof LeaseLostError || isEpochChange(error));
     if (failures.length > 0) throw lost ?? failures[0];
   }
@@ -327,7 +327,7 @@ export class LaneRunner {
     return laneReport({ ...this.options, ...parts, state: this.state, refills: this.#refills });
   }
 
-  /** Refreshes what the status says while there is no work. */
+  /** Refreshes the values of the status while there is no work. */
   async refresh(): Promise<void> {
     this.state.work.notify();
     await this.#gasBalance.refresh();

@@ -43,7 +43,7 @@ import { MeasuredGasEstimates } from './sending/gas-estimates.js';
 import { LaneSigner } from './sending/lane-signer.js';
 import { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 
-/** Of the whole process. */
+/** Parts that all lanes of this process share. */
 @Injectable()
 export class LanesParts {
   readonly ledger: LaneLedger;
@@ -68,14 +68,14 @@ export class LanesParts {
   }
 }
 
-/** @param own - in which it differs from the other lanes of its chain. */
+/** @param own - the differences from the other lanes of its chain. */
 type RunnerFor = (
   address: Address,
   signer: TransactionSigner | undefined,
   own?: Partial<Pick<LaneRunnerOptions, 'treasury' | 'budgets' | 'preparationReader'>>,
 ) => LaneRunner;
 
-/** The lanes of this process, put together from the settings. */
+/** The lanes of this process, built from the settings. */
 export class Lanes {
   readonly #workers: readonly ChainWorker[];
   readonly #holder: LaneHolder;
@@ -111,12 +111,12 @@ export class Lanes {
     return this.#holder.heldLanes;
   }
 
-  /** @throws StartError when a key is that of another address than the settings say. */
+  /** @throws StartError when a key belongs to another address than the settings name. */
   async start(): Promise<void> {
     await Promise.all(this.#signers.map((signer) => signer.start()));
     const { subscriber } = this.options;
-    // The one wake-up: what made work ready publishes it, also for the lanes of the process that did so. A message may be
-    // lost with its connection; each lane looks for work every second all the same.
+    // The only wake-up: the step that made work ready publishes it, also for lanes of the same process. A message may
+    // be lost with its connection, but each lane also looks for work every second.
     subscriber.on('message', (channel: string) => {
       this.#workers.find(({ chainId }) => workChannel(chainId) === channel)?.notifyWork();
     });
@@ -143,7 +143,7 @@ export class Lanes {
       finished: (ids) => {
         jobs.finished(ids);
       },
-      troubleChanged: (lane) => {
+      conditionChanged: (lane) => {
         void this.#reporter.reportLane(lane);
       },
     };
@@ -160,7 +160,7 @@ export class Lanes {
         endings: ledger.endings,
         maxGas: config.maxGasPerSettle,
         onSearched: () => {
-          worker.notifyNews();
+          worker.notifySearchEnded();
         },
         isOwnSigner: async (address) => {
           const isOwn = (lane: string): boolean => lane === `${chainId}:${address}`;
@@ -198,7 +198,7 @@ export class Lanes {
             batchSuffix,
             onDecided,
             onError: (error) => {
-              observer.failed(`${chainId}:${address}`, 'recheck', error);
+              observer.failed(`${chainId}:${address}`, 'preflight', error);
             },
           }),
         processId: processes.processId,
@@ -256,7 +256,7 @@ export class Lanes {
           levels: () => laneQueries.all(),
           look: (address) => confirmedLevel(chain, address, own.address),
         },
-        // The cap of its day is the budget of its lane.
+        // The daily limit is the budget of its lane.
         budgets: { laneWei: settings.dailyCapWei, payeeWei: undefined },
         preparationReader: undefined,
       }),

@@ -13,11 +13,11 @@ import type { SignedTransaction } from '../model/attempt.js';
 import type { FeeMarket, Fees, UrgentMarket } from '../model/gas-price.js';
 import type { BatchRules } from '../model/grouping.js';
 import type { MeasuredGasEstimates } from './sending/gas-estimates.js';
-import type { Rechecked } from './sending/rechecked.js';
+import type { PreflightResult } from './sending/preflight-result.js';
 import type { AssetSuspension, BatchSuspension } from './sending/suspensions.js';
 import type { Inclusion, TrackedAttempt } from './state/tracked-attempt.js';
 
-/** The ports of a lane to the chain, its signer and the verification of payments; tests have their own. */
+/** The ports of a lane to the chain, its signer and the verification of payments; tests replace them. */
 
 /** The chain as lanes use it. All reads are bounded in time. */
 export type LaneChain = Pick<
@@ -39,7 +39,7 @@ export interface LaneEvents {
   /** These settlements are finished, or left the lane for good. */
   finished(ids: readonly string[]): void;
   /** The status of the lane has changed in a way that others should know at once. */
-  troubleChanged(lane: string): void;
+  conditionChanged(lane: string): void;
 }
 
 export interface LaneHeads {
@@ -55,9 +55,9 @@ export interface LaneHeads {
 /** Signs for the account of a lane. */
 export interface TransactionSigner {
   readonly address: Address;
-  /** Whether it is worth asking now: a key that a service keeps may not answer. */
+  /** Whether it is worth asking now: a key service may not answer. */
   readonly isAvailable: boolean;
-  /** Only uses an account nonce up. */
+  /** A call that only uses up an account nonce. */
   readonly noop: Call;
   /** @returns `undefined` when it cannot sign now. Two signatures of one order may differ. */
   sign(order: TransactionOrder): Promise<SignedTransaction | undefined>;
@@ -83,9 +83,9 @@ export interface TransactionOrder {
   readonly valueWei?: bigint;
 }
 
-/** The state on chain of a payer's own transaction, which comes before its payment. */
+/** The state on chain of a payer's own transaction, which precedes its payment. */
 export interface PreparationLook {
-  /** The effect of the transaction is there. */
+  /** Whether the transaction has had its effect. */
   readonly isDone: boolean;
   /** Account nonces of the payer below this are used. */
   readonly usedNonces: number;
@@ -93,15 +93,17 @@ export interface PreparationLook {
 }
 
 export interface PreparationReader {
-  /** All of one block, or of blocks that came after each other. @throws ChainUnavailableError */
+  /** All from one block, or from consecutive ones. @throws ChainUnavailableError */
   look(payer: Address, preparation: Preparation): Promise<PreparationLook>;
 }
 
 export interface FeeMarkets {
-  /** @throws ChainUnavailableError when the market is not known and cannot be asked for. */
+  /** @throws ChainUnavailableError when the market is unknown and no endpoint answers. */
   market(head: Head): Promise<FeeMarket>;
-  /** The market for what its price did not bring into a block. @throws ChainUnavailableError likewise. */
+  /** The market for a transaction whose price did not suffice. @throws ChainUnavailableError likewise. */
   urgentMarket(head: Head): Promise<Required<UrgentMarket>>;
+  /** A transaction of a lane is in a block. @param tip - the tip it paid, in wei. */
+  noteMined(tip: bigint): void;
 }
 
 /** The result of one look at a block for a lane. */
@@ -111,7 +113,7 @@ export interface InclusionLook {
   readonly included: ReadonlyMap<TrackedAttempt, Inclusion>;
 }
 
-/** Where an attempt was mined, as one endpoint says. */
+/** Where an attempt was mined, by one endpoint. */
 export interface SeenInclusion {
   readonly view: ChainView;
   readonly inclusion: Inclusion;
@@ -123,7 +125,7 @@ export interface Block {
   readonly hash: Hex;
 }
 
-/** Whether a block is part of the chain; `unknown` where no two endpoints say the same, or one is mute. */
+/** Whether a block is part of the chain; `unknown` where no two endpoints agree, or one is silent. */
 export type BlockState = 'there' | 'replaced' | 'unknown';
 
 export interface Replaced {
@@ -131,7 +133,7 @@ export interface Replaced {
   readonly doubtful: ReadonlySet<Hex>;
 }
 
-/** Reads from the chain which attempts are mined. Says nothing about what is not found. */
+/** Reads from the chain which attempts are mined. An attempt that is not found is not decided. */
 export interface ReceiptReader {
   /** @throws ChainUnavailableError */
   look(
@@ -147,24 +149,23 @@ export interface ReceiptReader {
   lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined>;
 
   /**
-   * Which of these blocks are not part of the chain any more, and which of them are in doubt: one
-   * endpoint shows another block, and no second one has said so. The rest are part of the chain by the
-   * word of the endpoint that showed the head.
+   * Which of these blocks are no longer part of the chain, and which are in doubt: one endpoint shows another block,
+   * and no second one confirms it. The rest are part of the chain by the endpoint that showed the head.
    *
    * @throws ChainUnavailableError
    */
   replacedBlocks(head: Pick<Head, 'view' | 'latest'>, blocks: readonly Block[]): Promise<Replaced>;
 
   /**
-   * Whether a block that is not above a final one is part of the chain. Both endpoints are asked, after
-   * they have named that final block: what either of them said before proves nothing.
+   * Whether a block at or below a final one is part of the chain. Both endpoints are asked after they named that final
+   * block, because earlier answers prove nothing.
    */
   standingOf(block: Block, finalized: BlockHeader): Promise<BlockState>;
 
   /**
-   * What a second endpoint has as evidence, too, where there is one.
+   * The evidence that a second endpoint confirms, where there is one.
    *
-   * @returns `undefined` while the other one does not show the transaction, or no two say the same.
+   * @returns `undefined` while the other endpoint does not show the transaction, or no two agree.
    */
   confirm(
     view: ChainView,
@@ -173,7 +174,7 @@ export interface ReceiptReader {
   ): Promise<Inclusion | undefined>;
 
   /**
-   * How many account nonces are used for good.
+   * The number of account nonces used in final blocks.
    *
    * @throws ChainUnavailableError when too few endpoints answer, or they do not agree.
    */
@@ -183,11 +184,11 @@ export interface ReceiptReader {
 /** The outcome of a settlement that its attempt did not pay. */
 export type OutcomeVerdict =
   | { readonly kind: 'ended'; readonly ending: Ending }
-  /** It is unused and can still be paid: it goes back to the queue, to be sent alone. */
+  /** The authorization is unused and can still be paid: the settlement goes back to the queue, to be sent alone. */
   | { readonly kind: 'requeue' }
-  /** It may still be paid by the attempt, or no endpoint can answer now. */
+  /** The attempt may still pay the settlement, or no endpoint can answer now. */
   | { readonly kind: 'waiting' }
-  /** Who used it is being searched for; it is asked for again when that has come to its end. */
+  /** A search for the using transaction is in progress; the question is repeated after it. */
   | { readonly kind: 'searching' };
 
 export interface OutcomeResolver {
@@ -209,23 +210,23 @@ export interface OutcomeResolver {
   ): Promise<OutcomeVerdict>;
 }
 
-/** The last look before money is spent; see `sending/chain-batch-simulator.ts`. */
+/** The last simulation before money is spent; see `sending/chain-batch-simulator.ts`. */
 export interface BatchSimulator {
-  /** Whether {@link BatchSimulator.recheck} has something to tell of what it was given before. */
+  /** Whether {@link BatchSimulator.preflight} has a result for earlier settlements. */
   readonly hasDecided: boolean;
 
-  /** Forgets what is under way: the settlements were returned to the ledger. */
+  /** Drops simulations in progress, because the settlements were returned to the ledger. */
   clear(): void;
 
   /**
-   * @returns what is decided by now; the rest comes with a later call.
-   * @throws ChainUnavailableError when the chain cannot be asked at all.
+   * @returns the results so far; a later call returns the rest.
+   * @throws ChainUnavailableError when no endpoint answers.
    */
-  recheck(
+  preflight(
     ready: readonly TakenSettlement[],
     rules: BatchRules,
     sender: Sender,
-  ): Promise<readonly Rechecked<TakenSettlement>[]>;
+  ): Promise<readonly PreflightResult<TakenSettlement>[]>;
 }
 
 /** The gas that settlements of a kind need. */

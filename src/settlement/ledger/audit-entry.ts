@@ -1,4 +1,7 @@
-/** One thing an operator did. */
+/** The action of closing a payment that was not delivered, in the ledger or in the history. */
+export const UNCLAIMED_CLOSED = 'unclaimed_closed';
+
+/** One action of an operator. */
 export interface AuditEntry {
   /** A UUID, so that an entry archived twice is one row. */
   readonly id: string;

@@ -7,10 +7,14 @@ import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { type AuditEntry, readAuditEntry } from './audit-entry.js';
 import { auditKey } from './keys.js';
 
-/** More than operators do while the archive is away. */
+/** More actions than operators take during an outage of the archive. */
 export const NOTED_MOST = 10_000;
 
-/** The recent actions of operators, each noted in the step that made it. @throws RedisUnavailableError */
+/**
+ * The recent actions of operators. Each is noted in the Redis step that makes it.
+ *
+ * @throws RedisUnavailableError
+ */
 @Injectable()
 export class AuditTrail {
   constructor(
@@ -19,8 +23,8 @@ export class AuditTrail {
   ) {}
 
   /**
-   * In the step that does it: nothing is done unseen, and nothing is seen that was not done. Without a history nothing is
-   * noted.
+   * Adds the entry to the Redis transaction of the action, so that the trail has exactly the actions that happened.
+   * Without a history nothing is noted.
    */
   note(
     step: ChainableCommander,
@@ -32,7 +36,7 @@ export class AuditTrail {
     return step.xadd(auditKey(chainId), 'MAXLEN', '~', NOTED_MOST, '*', 'entry', entry);
   }
 
-  /** For a script that notes it; `undefined` without a history. */
+  /** The entry for a script that notes it; `undefined` without a history. */
   entryOf(done: Omit<AuditEntry, 'id'>): string | undefined {
     if (this.config.history === undefined) return undefined;
     const entry: AuditEntry = { id: randomUUID(), ...done };
@@ -47,7 +51,7 @@ export class AuditTrail {
     return last.map(([entry, fields]) => `${entry} ${fields.join(' ')}`).join(' ');
   }
 
-  /** All that are kept, oldest first. */
+  /** All stored entries, oldest first. */
   async all(chainId: number): Promise<readonly AuditEntry[]> {
     const entries = await redisCall(
       'audit',

@@ -41,7 +41,7 @@ describe('who a requester is', () => {
   });
 
   it('shows nothing of the address or the API key', () => {
-    const told = credentialsOf({ keyTag: '', apiKeyId: 'seller-1', address: '192.0.2.1' }).join();
-    expect(told).not.toMatch(/seller|192/);
+    const joined = credentialsOf({ keyTag: '', apiKeyId: 'seller-1', address: '192.0.2.1' }).join();
+    expect(joined).not.toMatch(/seller|192/);
   });
 });

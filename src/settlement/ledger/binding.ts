@@ -1,6 +1,6 @@
 import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 
-/** The payment an idempotency key is bound to. */
+/** The payment of an idempotency key. */
 export interface BoundPayment {
   readonly chainId: number;
   readonly authorizationId: string;
@@ -12,7 +12,7 @@ export interface Binding extends BoundPayment {
   readonly requester: string;
   /** Milliseconds since the epoch, by the clock of Redis. */
   readonly at: number;
-  /** As stored, for a compare-and-set. */
+  /** The stored text, for a compare-and-set. */
   readonly value: string;
 }
 
@@ -24,7 +24,7 @@ export function paymentNameOf(
   return `${chainId}.${authorizationId}.${termsTag}`;
 }
 
-/** @throws TypeError when it is not what {@link paymentNameOf} and a requester make. */
+/** @throws TypeError for a value that {@link paymentNameOf} and a requester did not make. */
 export function readBinding(value: string): Binding {
   const [payment, requester, at] = value.split('|');
   const [chainId, authorizationId, termsTag] = payment?.split('.') ?? [];

@@ -1,32 +1,32 @@
 import type { ClaimRef } from './settlement-store.js';
 
-/** Of one chain, beyond which nothing new is noted: claims, and characters of what they declare. */
+/** Limits per chain, beyond which nothing new is noted: number of claims, and characters of their declarations. */
 export const NOTED_CLAIMS_MAX = 20_000;
 export const NOTED_CHARACTERS_MAX = 16_777_216;
 
-/** A declaration, named by its content: the same one is stored once, however many claims came with it. */
+/** A declaration, named by the hash of its content, so that equal declarations of many claims are stored once. */
 export interface NotedContent {
   readonly tag: string;
   readonly content: string;
 }
 
-/** A claim that came with a declaration. */
+/** A claim whose request had a declaration. */
 export interface NotedClaim {
-  /** Names the note; later ones are greater. */
+  /** Id of the note; later notes have greater ids. */
   readonly entry: string;
   readonly settlementId: string;
   readonly tag: string;
 }
 
 /**
- * What claims were declared with, until it is known whether they were paid. Kept beside the ledger: no step of a
- * settlement reads it, and nothing of a payment is in it.
+ * Declarations of claims, until the outcome of their payments is known. They are stored beside the ledger: no step of
+ * a settlement reads them, and they hold nothing of a payment.
  *
- * @throws RedisUnavailableError from every method when Redis does not answer.
+ * @throws RedisUnavailableError from every method.
  */
 export interface DeclarationNotes {
   /**
-   * @param ref - the claim; it may never be made.
+   * @param ref - the claim, which may never be made.
    * @returns whether there was room.
    */
   note(ref: ClaimRef, noted: NotedContent): Promise<boolean>;
@@ -34,18 +34,18 @@ export interface DeclarationNotes {
   /**
    * Oldest first.
    *
-   * @param after - an entry.
+   * @param after - the id of a note.
    */
   read(chainId: number, after: string | undefined, most: number): Promise<readonly NotedClaim[]>;
 
-  /** The contents by tag; those that are gone are left out. */
+  /** The contents by tag; deleted ones are missing. */
   contents(chainId: number, tags: readonly string[]): Promise<ReadonlyMap<string, string>>;
 
-  /** Forgets notes, and contents that no other note names. Each may be forgotten again. */
+  /** Deletes notes, and contents that no other note names. Idempotent. */
   forget(chainId: number, claims: readonly NotedClaim[]): Promise<void>;
 }
 
-/** When a note was made, ms since the epoch. */
+/** The time of a note, ms since the epoch. */
 export function notedAt({ entry }: NotedClaim): number {
   return Number(entry.slice(0, entry.indexOf('-')));
 }

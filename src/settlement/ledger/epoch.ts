@@ -14,20 +14,20 @@ import { loadScript } from './script-files.js';
 const OPEN_EPOCH = loadScript('open_epoch');
 
 /**
- * After a ledger went back it waits this long for each process that lived before, until that has replayed its
- * acknowledged answers. A process that is silent for this long is forgotten.
+ * After a ledger lost writes, it waits this long for each process that lived before to replay its acknowledged
+ * answers. A process that is silent for this long is removed.
  */
 export const AWAITED_MS = 20_000;
 
 type Listener = (chainId: number) => void;
 
 /**
- * The epoch of the ledger of each chain: which Redis server wrote it, and since when. Every script names the
- * epoch it believes in. A failover, a restore or a flush changes it, and then nothing is written before
- * this process has noticed: the ledger may have gone back to an earlier state.
+ * The epoch of each chain's ledger: which Redis server wrote it, and since when. Every script names its expected epoch.
+ * A failover, a restore or a flush changes it, and then nothing is written before this process has noticed, because the
+ * ledger may have returned to an earlier state.
  */
 export class LedgerEpochs {
-  /** Of the server that each connection leads to. */
+  /** Run id of the Redis server of each connection. */
   readonly #runIds = new Map<Redis, Promise<string>>();
   readonly #current = new Map<number, string>();
   readonly #opening = new Map<number, Promise<string>>();
@@ -52,7 +52,7 @@ export class LedgerEpochs {
         }
       });
       redis.on('ready', () => {
-        // Waiting requesters shall get the event at once, also where no request reads the ledger now.
+        // Waiting requesters must get the event at once, even if no other request reads the ledger.
         for (const chainId of areThere()) this.of(chainId).catch(() => undefined);
       });
     }
@@ -61,17 +61,21 @@ export class LedgerEpochs {
   /**
    * Opens the ledgers of these chains.
    *
-   * @throws StartError when Redis holds a ledger of another version, or does not answer.
+   * @throws StartError if Redis holds a ledger of another version, or does not answer.
    */
   async start(chainIds: readonly number[]): Promise<void> {
     await whileStarting('REDIS_URL', async () => {
-      // Both at once: a Redis that is slow is waited for once.
+      // In parallel, so that the start waits only once for a slow Redis.
       await Promise.all([this.#checkVersion(), ...chainIds.map((one) => this.#checkFormat(one))]);
     });
     await whileStarting('REDIS_URL', () => Promise.all(chainIds.map((one) => this.of(one))));
   }
 
-  /** The epoch as this process knows it; where the connection is new it is asked for. @throws RedisUnavailableError */
+  /**
+   * The epoch known to this process; read again on a new connection.
+   *
+   * @throws RedisUnavailableError
+   */
   of(chainId: number): Promise<string> {
     const known = this.#current.get(chainId);
     if (known !== undefined) return Promise.resolve(known);
@@ -85,16 +89,16 @@ export class LedgerEpochs {
     return opening;
   }
 
-  /** A script found another epoch than this one. */
+  /** Called after a script found another epoch. */
   forget(chainId: number, epoch: string): void {
     if (this.#current.get(chainId) === epoch) this.#current.delete(chainId);
     this.of(chainId).catch(() => undefined);
   }
 
   /**
-   * Told when the ledger of a chain went back.
+   * Registers a callback for a ledger that lost writes.
    *
-   * @returns how to stop listening.
+   * @returns a function that removes the callback.
    */
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -108,7 +112,7 @@ export class LedgerEpochs {
     }
   }
 
-  /** Before anything is written anywhere. */
+  /** Runs before anything is written. */
   async #checkFormat(chainId: number): Promise<void> {
     const found = await redisCall('format', this.ledger.shared.get(formatKey(chainId)));
     if (found !== null && found !== FORMAT) throw new StartError(otherVersion(found));
@@ -125,7 +129,7 @@ export class LedgerEpochs {
       await runKeyedScript(redis, OPEN_EPOCH, keys, [runId, FORMAT, AWAITED_MS, before ?? '']),
     );
     if (epoch === 'format') throw new StartError(otherVersion(found));
-    // The connection was lost meanwhile: what was read belongs to the former one.
+    // The connection was lost meanwhile, so the result belongs to the former server.
     if (this.#runIds.get(redis) !== reading)
       throw new RedisUnavailableError('open_epoch', 'reconnected');
     this.#current.set(chainId, epoch);
@@ -141,7 +145,7 @@ export class LedgerEpochs {
       const info = asText(await redisCall('run_id', redis.info('server')));
       return /^run_id:(\w+)/m.exec(info)?.[1] ?? 'unknown';
     } catch (error) {
-      // A hosted Redis may forbid the question: then only a flush is noticed.
+      // A hosted Redis may forbid the command; then only a flush is detected.
       if (/^(NOPERM|ERR unknown command)/.test(messageOf(error))) return 'unknown';
       this.#runIds.delete(redis);
       throw error;
@@ -152,11 +156,11 @@ export class LedgerEpochs {
 function otherVersion(found: string): string {
   return (
     `REDIS_URL: this Redis database holds a ledger of format ${found}, and this version writes ` +
-    `format ${FORMAT}. Let the old version finish what it has begun, then use an empty database.`
+    `format ${FORMAT}. Let the old version finish its open settlements, then use an empty database.`
   );
 }
 
-/** Translates the error of a script. */
+/** Translates the error of a script into an error of this service. */
 export function asEpochError(name: string, error: unknown): LedgerEpochChangedError | undefined {
   return messageOf(error).startsWith('EPOCH') ? new LedgerEpochChangedError(name) : undefined;
 }

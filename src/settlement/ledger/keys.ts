@@ -8,7 +8,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * The wallet's keys begin with `x402:wl:` and are listed in `src/wallet/wallet-keys.ts`, the hub's with
  * `hub:`.
  *
- * Of a chain, after `x402:{56:0}:`, with an example each:
+ * Keys of a chain, after `x402:{56:0}:`, with an example each:
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
@@ -24,7 +24,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |
  * | `o:<payer>` `…:o:0xb2…` | string | while it is in flight | the authorization whose payer's own transaction comes first: one at a time |
  * | `funded` | hash | always | payers that were sent native coins: `<nonce of the transaction they are for>:sent` or `:done` |
- * | `v:<payer>`, `v:<authorizer>`, `v:payout:<token>` | string | 10 minutes | reverts of a payer after a clean simulation (of what no payer has signed: see `Judge.blamedFor`), approvals of it that came to nothing, and coins that it wasted |
+ * | `v:<payer>`, `v:<authorizer>`, `v:<authorizer>:<payer>`, `v:payout:<token>` | string | 10 minutes | reverts of a payer after a clean simulation (of what no payer has signed: see `ClaimRules.blamedFor`), approvals of it that came to nothing, and coins that it wasted |
  * | `b:<payer>` | string | 1 hour | how long it had places that came to nothing, while its own transaction was awaited, ms |
  * | `b:<authorization id>` | string | 1 hour | a minute, likewise: this signed payment has no place again |
  * | `x:<hash>` `…:x:0x5f…` | string | `RETENTION_DAYS` | ids carried by a transaction |
@@ -36,11 +36,11 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `later`, `parked` | zset | while not empty | those that wait for a time, by that time |
  * | `unsold` | zset | while not empty | final payments without a sale, by the time since when, ms |
  * | `unclaimed` | zset | while not empty | those that have been so for `UNCLAIMED_AFTER_MS`, as long as their records and details are kept |
- * | `payees` | zset | while not empty | payees with ready work, by turn |
+ * | `payees` | zset | while not empty | accounts that ready work counts for, by turn |
  * | `turn` | string | always | the newest turn |
- * | `ready:<payTo>` `…:ready:0xc3…` | zset | while not empty | ready settlements by deadline |
+ * | `ready:<account>` `…:ready:0xc3…` | zset | while not empty | ready settlements by deadline |
  * | `own:payees`, `own:ready:<asset>` | zset | while not empty | likewise those that wait for a place to be prepared: assets by turn, settlements by the time they were claimed, ms |
- * | `load` | hash | always | queued settlements by payee, those with an approval as `own:<asset>` |
+ * | `load` | hash | always | queued settlements by account, those with an approval as `own:<asset>` |
  * | `newest` | zset | always | the 500 settlements claimed last, by claim time |
  * | `y:<payer>` | zset | `RETENTION_DAYS` | the 50 of a payer claimed last, likewise |
  * | `lanes` | set | always | signers that ever had an attempt, or were refilled |
@@ -48,7 +48,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `l:<signer>` | hash | always | a lane: `next`, the next account nonce; `writer`, the process that has it, and `renewed`, when that last renewed its lease, ms; of a treasury also `refill`, its last one, JSON |
  * | `l:<signer>:lease` | string | `LANE_LEASE_MS` | `<processId>:<acquired at>` of its writer |
  * | `l:<signer>:work` | zset | while not empty | settlements its writer has taken |
- * | `l:<signer>:payees`, `l:<signer>:ready:<payTo>`, `l:<signer>:own:…` | zset | while not empty | the same of ready work that only this signer may send |
+ * | `l:<signer>:payees`, `l:<signer>:ready:<account>`, `l:<signer>:own:…` | zset | while not empty | the same of ready work that only this signer may send |
  * | `l:<signer>:attempts` | hash | while not empty | attempts in flight by account nonce |
  * | `l:<signer>:charges` | hash | while not empty | what those were charged to gas budgets |
  * | `l:<signer>:refills` | hash | 5000 nonces of a treasury | hashes of its final refills by account nonce: history asks for them |
@@ -60,7 +60,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `archiver` | string | seconds | the process that archives them |
  * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |
  *
- * Of the deployment:
+ * Keys of the deployment:
  *
  * | key | type | lifetime | holds |
  * |---|---|---|---|
@@ -79,7 +79,7 @@ const ledgerKey = (chainId: number, rest: string): string =>
   `${PREFIX}{${ledgerTag(chainId)}}:${rest}`;
 
 export const epochKey = (chainId: number): string => ledgerKey(chainId, 'epoch');
-/** Processes that tell requesters what became of their payments, and those of them that a ledger which went back waits for. */
+/** Processes that answer requesters, and the processes for which a ledger waits after it went back. */
 export const speakersKeys = (chainId: number): readonly [speakers: string, awaited: string] => [
   ledgerKey(chainId, 'speakers'),
   ledgerKey(chainId, 'awaited'),
@@ -119,7 +119,7 @@ export const listKey = (
     | 'funded',
 ): string => ledgerKey(chainId, list);
 export const outboxKey = (chainId: number): string => ledgerKey(chainId, 'outbox');
-/** Notes of declarations, their contents, and how often each is named. */
+/** Notes of declarations, their contents, and the number of notes for each content. */
 export const declarationKeys = (chainId: number): readonly string[] => [
   ledgerKey(chainId, 'declared'),
   ledgerKey(chainId, 'declared:texts'),
@@ -149,10 +149,10 @@ export const laneStatusesKey = (): string => `${PREFIX}{${DEPLOYMENT_TAG}}:lanes
 export const settlesKey = (hour: number): string => `${PREFIX}{${DEPLOYMENT_TAG}}:settles:${hour}`;
 export const processesKey = (): string => `${PREFIX}{${DEPLOYMENT_TAG}}:processes`;
 
-/** Pub/sub: news for the requesters of one process. */
+/** Pub/sub channel: events for the requesters of one process. */
 export const processChannel = (processId: string): string => `${PREFIX}news:${processId}`;
-/** Pub/sub: work is ready on a chain. */
+/** Pub/sub channel: work is ready on a chain. */
 export const workChannel = (chainId: number): string => `${PREFIX}work:${chainId}`;
 
-/** Keys that only a ledger of the first version has. */
+/** Keys that exist only in a ledger of the first version. */
 export const KEYS_OF_VERSION_1 = [`${PREFIX}lanes`, `${PREFIX}processes`] as const;

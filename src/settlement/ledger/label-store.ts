@@ -1,18 +1,18 @@
 import type { ClaimRef } from './settlement-store.js';
 
-/** Of one label; what came first goes first. A label is not proof, so that nothing is lost with one. */
+/** Most claims per label; the oldest is dropped first. A label proves nothing, so no guarantee depends on it. */
 export const LABELLED_MAX = 16;
 
 /**
- * Which claims were made under a label: a name that a buyer gave its payment. Kept beside the ledger: no
- * step of a settlement reads it.
+ * The claims with a label, which is the buyer's identifier of its payment. Labels are stored beside the ledger: no
+ * step of a settlement reads them.
  *
- * @throws RedisUnavailableError from every method when Redis does not answer.
+ * @throws RedisUnavailableError from every method.
  */
 export interface LabelStore {
   /**
-   * @param tag - of the label within its scope.
-   * @param ref - the claim; it may never be made.
+   * @param tag - hash of the label within its scope.
+   * @param ref - the claim, which may never be made.
    */
   note(tag: string, ref: ClaimRef): Promise<void>;
 

@@ -6,15 +6,15 @@ import type { SettlementState } from '../model/settlement.js';
 import type { PlacesInUse } from '../model/sponsoring-machine.js';
 
 /**
- * The ledger as lanes use it, in four ports. Every method is one atomic step for each settlement it is given;
- * those of one call go to Redis together. All that take a {@link HeldLane} assert its lease and its epoch.
+ * The ledger as lanes use it, in four ports. Every method is one atomic step for each of its settlements; all steps
+ * of a call are sent to Redis together. Methods with a {@link HeldLane} assert its lease and its epoch. Every step
+ * may be repeated.
  *
- * @throws LeaseLostError from every method that takes a lane, when its lease is not ours any more:
- *   nothing was written.
- * @throws LedgerEpochChangedError when the ledger went back since (a failover, a restore, a flush):
- *   nothing was written. The lane is acquired again, and what it remembers is stored again.
- * @throws RedisUnavailableError from every method when Redis does not answer: the step may have
- *   been taken. Every step may be repeated.
+ * @throws LeaseLostError from every method with a lane, if this process no longer holds its lease: nothing was
+ *   written.
+ * @throws LedgerEpochChangedError if the ledger went back (a failover, a restore, a flush): nothing was written. The
+ *   lane must be acquired again and restore what it has in memory.
+ * @throws RedisUnavailableError from every method, if Redis does not answer: the step may have been taken.
  */
 export interface LaneLedger {
   readonly leases: LaneLeases;
@@ -23,10 +23,10 @@ export interface LaneLedger {
   readonly endings: LaneEndings;
 }
 
-/** Who writes a lane, and where the lane stands. */
+/** Leases and state of lanes. */
 export interface LaneLeases {
   /**
-   * Takes a free lane, or one that this process holds already (its former lease ends).
+   * Acquires a free lane, or one that this process already holds (its former lease ends).
    *
    * @returns `undefined` while another process holds it.
    */
@@ -41,21 +41,20 @@ export interface LaneLeases {
 
   release(held: HeldLane): Promise<void>;
 
-  /** Lanes with stored attempts and no holder whose key this process does not have: it was taken out. */
+  /** Lanes with stored attempts, without a holder, and without a key in this process, because the key was removed. */
   orphans(chainId: number, ownLanes: readonly string[]): Promise<readonly string[]>;
 
-  /** Where the lane stands; what its former writer had taken and not signed is ready again. */
+  /** Reads the state of the lane. Settlements that its former writer took and did not sign become ready again. */
   open(held: HeldLane): Promise<OpenedLane>;
 
-  /** @returns whether the record still named `known` and was set. */
+  /** @returns whether the record still had `known` and was set. */
   setNext(held: HeldLane, known: number | undefined, next: number): Promise<boolean>;
 
   /**
-   * Stores what a lane still has in memory in a ledger that went back. Attempts that are stored stay as
-   * they are but for transactions they lack. Records are set to broadcast with their hash; one that is
-   * missing altogether is made again from the payment.
+   * Stores the memory of a lane in a ledger that went back. Stored attempts stay, and get missing transactions.
+   * Records become broadcast with their hash; a missing record is restored from its payment.
    *
-   * @param next - the lane's next account nonce is raised to this, never lowered.
+   * @param next - the next account nonce of the lane is raised to this, never lowered.
    */
   restoreAttempts(
     held: HeldLane,
@@ -64,48 +63,46 @@ export interface LaneLeases {
   ): Promise<void>;
 
   /**
-   * Told when this process found that the ledger went back. Every lane is acquired and opened again.
+   * Registers a callback for a ledger that went back: every lane must be acquired and opened again.
    *
-   * @returns how to stop listening.
+   * @returns a function that removes the callback.
    */
   onEpochChange(listener: () => void): () => void;
 }
 
-/** The way of settlements from their claim into a lane, and back. */
+/** The queue of settlements, from their claim to a lane and back. */
 export interface LaneQueue {
-  /** The payments of settlements that are not finished; the others are missing from the result. */
+  /** The payments of unfinished settlements; others are missing from the result. */
   paymentsOf(
     chainId: number,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, AcceptedPayment>>;
 
-  /** Which of these are finished, or gone. */
+  /** Which of these settlements are finished or deleted. */
   finishedOf(chainId: number, ids: readonly string[]): Promise<readonly string[]>;
 
-  /** @returns how many of them are ready now that were not before. */
+  /** @returns how many settlements became ready. */
   ready(chainId: number, ids: readonly string[]): Promise<number>;
 
-  /** Settlements claimed at least this long ago that no job brought here. */
+  /** Settlements that were claimed at least this long ago, and whose job never arrived. */
   overdue(chainId: number, ageMs: number, most: number): Promise<readonly string[]>;
 
   /**
-   * Makes ready the postponed settlements whose time has come, and expires those that are queued, were not taken and
-   * are past their deadline. A payment that is final and without a sale for too long becomes unclaimed here. For any
-   * worker of the chain; no lane is needed.
+   * Makes postponed settlements ready whose time has come, and expires queued ones past their deadline that no lane
+   * has taken. A final payment that stays unsold too long becomes unclaimed. Any worker of the chain may sweep,
+   * without a lane.
    *
    * @returns how many became ready, and which expired.
    */
   sweep(chainId: number, most: number): Promise<SweepResult>;
 
   /**
-   * A fair round over the payees by order of arrival, of each the settlement with the earliest deadline. Settlements
-   * that name another signer are left to it.
-   *
-   * A settlement that needs preparation is taken only for a free place: assets in turn, and of none more than
-   * {@link mayHavePlace} allows.
+   * Takes ready settlements: in turn over the payees by arrival, for each payee the settlement with the earliest
+   * deadline. Settlements that name another signer are left to it. A settlement with a preparation is taken only if a
+   * place is free: in turn over the assets, and for each at most as many as {@link mayHavePlace} allows.
    *
    * @param isRetiring - takes only settlements that name this signer.
-   * @param places - all are free where it is absent.
+   * @param places - free places; all if absent.
    */
   take(
     held: HeldLane,
@@ -114,28 +111,28 @@ export interface LaneQueue {
     places?: PlacesInUse,
   ): Promise<TakenSettlement[]>;
 
-  /** Makes taken settlements ready again that will not be sent now. */
-  giveBack(held: HeldLane, ids: readonly string[]): Promise<void>;
+  /** Makes taken settlements ready again that the lane will not send now: at once, or after a delay. */
+  giveBack(held: HeldLane, ids: readonly string[], delayMs?: number): Promise<void>;
 
-  /** Makes taken settlements that could not be verified ready again in so many milliseconds, with one try more. */
+  /** Makes taken settlements that could not be verified ready again after a delay, and counts a try. */
   postpone(held: HeldLane, ids: readonly string[], delayMs: number): Promise<void>;
 
   /**
-   * Refuses taken settlements before anything is signed. One that was never sent ends as withdrawn with the
-   * reason, for minutes; one that was sent before ends as reverted; one that is being resubmitted is put
-   * off instead.
+   * Refuses taken settlements before anything is signed. A settlement that was never sent ends as withdrawn with the
+   * reason, and is stored for minutes. One that was sent before ends as reverted. One that is being resubmitted is
+   * postponed instead.
    */
   refuse(held: HeldLane, refusals: readonly Refusal[]): Promise<void>;
 }
 
-/** The attempts of a lane, from the allocation of their account nonce to their block. */
+/** The attempts of a lane, from the allocation of the account nonce to the block. */
 export interface LaneAttempts {
-  /** The account nonce, the signed bytes and what they carry, in one step, within the budgets. */
+  /** Stores account nonce, signed bytes and settlements in one step, within the budgets. */
   allocate(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<AllocateResult>;
 
   /**
-   * Allocates an account nonce for a `fund`, within the budgets, while the settlement that needs it is in
-   * the lane's hands. That a payer was funded for a nonce is kept for ever.
+   * Allocates an account nonce for a `fund`, within the budgets, while the lane holds the settlement that needs it.
+   * The funding of a payer for a nonce is recorded for ever, so that it happens once.
    */
   fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult>;
 
@@ -143,21 +140,20 @@ export interface LaneAttempts {
   fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined>;
 
   /**
-   * Stores a further transaction of an attempt, before it is sent, within the budgets: what it may cost
-   * beyond what is charged already is reserved. It may carry fewer settlements than those before; the
-   * others stay bound to the nonce until it is final.
+   * Stores another transaction of an attempt before it is sent, within the budgets: its additional cost is reserved.
+   * It may carry fewer settlements than before; the others stay bound to the account nonce until it is final.
    */
   replace(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<ReplaceResult>;
 
   /**
-   * Stores a transaction for a nonce below the next one, of which nothing is stored, within the budget
-   * of the lane.
+   * Stores a transaction for an account nonce below the next one without a stored attempt, within the budget of the
+   * lane.
    *
-   * @returns `lost` where something is stored, or the nonce was never allocated.
+   * @returns `lost` if an attempt is stored, or the nonce was never allocated.
    */
   fillGap(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FillResult>;
 
-  /** @param costWei - what the mined transaction of this nonce has cost us; none, if it was not ours. */
+  /** @param costWei - the cost of the mined transaction; 0 if it was foreign. */
   closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void>;
 
   include(
@@ -168,13 +164,13 @@ export interface LaneAttempts {
     items: readonly PaidItem[],
   ): Promise<void>;
 
-  /** The block was replaced: the same bytes are on their way again. */
+  /** The block was replaced: the transaction is in flight again. */
   uninclude(held: HeldLane, accountNonce: number, ids: readonly string[]): Promise<void>;
 }
 
-/** How settlements end, or are parked until their outcome can be read. */
+/** The end of settlements, and parking until their outcome can be read. */
 export interface LaneEndings {
-  /** @param accountNonce - of their attempt; `undefined` for settlements taken and not sent again. */
+  /** @param accountNonce - of their attempt; `undefined` for taken settlements that are not sent again. */
   finish(
     held: HeldLane,
     accountNonce: number | undefined,
@@ -182,10 +178,9 @@ export interface LaneEndings {
   ): Promise<FinishResult>;
 
   /**
-   * Back into the queue, each to be sent alone: its attempt is dead, or does not carry it any more and
-   * is final.
+   * Returns settlements to the queue, each to be sent alone: their attempt is dead, or is final without them.
    *
-   * @param sinceBlock - a block before the attempt was broadcast.
+   * @param sinceBlock - a block before the broadcast of the attempt.
    */
   requeue(
     held: HeldLane,
@@ -195,10 +190,9 @@ export interface LaneEndings {
   ): Promise<void>;
 
   /**
-   * Settlements whose outcome cannot be read leave the lane. They stay `broadcast`.
+   * Removes settlements from the lane whose outcome cannot be read. They stay `broadcast`.
    *
-   * @param accountNonce - of their attempt, which is final; `undefined` for settlements taken that were
-   *   sent before.
+   * @param accountNonce - of their attempt, which is final; `undefined` for taken settlements that were sent before.
    */
   park(
     held: HeldLane,
@@ -207,41 +201,41 @@ export interface LaneEndings {
     parkings: readonly Parking[],
   ): Promise<void>;
 
-  /** Parked settlements whose time has come. They are this caller's for 30 seconds. */
+  /** Parked settlements whose time has come. They are reserved for this caller for 30 seconds. */
   dueParked(chainId: number, most: number): Promise<readonly ParkedSettlement[]>;
 
-  /** @returns how many are parked on the chain. */
+  /** @returns the number of parked settlements of the chain. */
   parkedCount(chainId: number): Promise<number>;
 
   unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult>;
 
   /**
-   * Credits a log of a transaction not ours to a settlement. One log is credited once, ever.
+   * Credits a log of a foreign transaction to a settlement. A log is credited only once.
    *
-   * @returns whether it is this settlement's.
+   * @returns whether it belongs to this settlement.
    */
   credit(chainId: number, transaction: Hex, logIndex: number, id: string): Promise<boolean>;
 
   /**
-   * Counts a settlement that reverted although its simulation was clean; forgotten after 10 minutes.
+   * Counts a settlement that reverted after a successful simulation; the count expires after 10 minutes.
    *
-   * @param blamed - see `Judge.blamedFor`.
+   * @param blamed - see `ClaimRules.blamedFor`.
    */
-  noteRevert(chainId: number, blamed: string): Promise<void>;
+  noteRevert(chainId: number, blamed: readonly string[]): Promise<void>;
 }
 
-/** A lane that this process writes: proof of the lease goes with every write. */
+/** A lane of this process. Its lease is checked in every write. */
 export interface HeldLane {
   /** `<chainId>:<signer>` */
   readonly lane: string;
   readonly chainId: number;
-  /** `<processId>:<when it was acquired>`, compared as a whole. */
+  /** `<processId>:<time of acquisition>`, compared as a whole. */
   readonly lease: string;
-  /** The ledger's epoch at which it was acquired. Another one means that the ledger went back. */
+  /** The epoch of the ledger at acquisition. Another epoch means that the ledger went back. */
   readonly epoch: string;
 }
 
-/** The process that had a lane before, and did not give it up. */
+/** The process that held a lane before and did not release it. */
 export interface FormerWriter {
   readonly processId: string;
   /** Milliseconds since it last renewed its lease. */
@@ -256,29 +250,29 @@ export interface AcquiredLane extends HeldLane {
 export interface TakenSettlement {
   readonly id: string;
   readonly payment: AcceptedPayment;
-  /** It shared a transaction that did not pay it; now it goes alone. */
+  /** The settlement was in a batch that did not pay it, so it is sent alone. */
   readonly goesAlone: boolean;
-  /** How often it was put off because nothing could be said of it; see `LaneQueue.postpone`. */
+  /** How often its simulation had no result; see `LaneQueue.postpone`. */
   readonly tries: number;
   /** Its success was acknowledged: it is resubmitted until its deadline and never refused. */
   readonly isResubmitted: boolean;
-  /** Present where an attempt carried it that is dead now. */
+  /** Present if a dead attempt carried it. */
   readonly sentBefore?: SentBefore;
 }
 
-/** The remains of the attempts that did not settle a settlement. */
+/** Facts of earlier attempts that did not pay a settlement. */
 export interface SentBefore {
-  /** A block before the first of them was broadcast, and the authorization unused. */
+  /** A block before the first broadcast, in which the authorization was unused. */
   readonly sinceBlock: bigint;
   readonly hashes: readonly Hex[];
 }
 
-/** Where a block holds a settlement, as the ledger has stored it. */
+/** The block of a settlement, as stored in the ledger. */
 export interface StoredInclusion {
   readonly transaction: Hex;
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
-  /** Of the log that shows it; `undefined` where the state of the chain does. */
+  /** Index of the log that proves the payment; `undefined` if the state of the chain proves it. */
   readonly logIndex: number | undefined;
 }
 
@@ -290,40 +284,40 @@ export interface StoredSettlement {
   readonly id: string;
   readonly payment: AcceptedPayment;
   readonly state: SettlementState;
-  /** The account nonce it is bound to. */
+  /** The account nonce of its attempt. */
   readonly accountNonce: number | undefined;
-  /** The inclusion as the ledger has it; the chain may have replaced that block since. */
+  /** The stored inclusion; the chain may have replaced that block since. */
   readonly inclusion: StoredInclusion | undefined;
   readonly isResubmitted: boolean;
 }
 
 export interface OpenedLane {
-  /** Next account nonce; `undefined` when the lane has no record. */
+  /** Next account nonce; `undefined` if the lane has no record. */
   readonly next: number | undefined;
   /** By account nonce. */
   readonly attempts: readonly Attempt[];
-  /** The settlements of those attempts that are not finished, by id. */
+  /** The unfinished settlements of the attempts, by id. */
   readonly settlements: ReadonlyMap<string, StoredSettlement>;
 }
 
 /** Gas money, gwei. */
 export interface GasBudget {
   /**
-   * The most that this account nonce can cost over all its transactions, the new one included: at most
-   * one of them is mined.
+   * Maximum cost of this account nonce over all its transactions with the new one, because at most one of them is
+   * mined.
    */
   readonly costGwei: bigint;
   /** The daily budget of the lane; `undefined` for no limit. */
   readonly laneGwei: bigint | undefined;
   /** The daily budget of one payee. */
   readonly payeeGwei: bigint | undefined;
-  /** The daily budget for transactions of payers, top-ups included; counts for a `fund` alone. */
+  /** The daily budget for transactions of payers, with top-ups; only for a `fund`. */
   readonly fundingsGwei?: bigint | undefined;
-  /** `2026-11-21`, UTC. What a nonce is charged with stays with the day of its allocation. */
+  /** `2026-11-21`, UTC. A charge stays with the day of its allocation. */
   readonly day: string;
 }
 
-/** A budget would be exceeded. The subject is `lane`, `fundings` or the payee. Nothing was written. */
+/** A budget would be exceeded: of the `lane`, of `fundings`, or of a payee. Nothing was written. */
 export interface OverBudget {
   readonly kind: 'budget';
   readonly subject: string;
@@ -333,22 +327,22 @@ export type AllocateResult =
   | { readonly kind: 'ok' }
   /** An operator has paused the lane; nothing was allocated. */
   | { readonly kind: 'paused' }
-  /** The lane's record names another nonce than the bytes were signed with. */
+  /** The record of the lane has another next nonce than the signed bytes. */
   | { readonly kind: 'nonce' }
-  /** These settlements are not in the queue any more; nothing was allocated. */
+  /** These settlements are no longer in the queue; nothing was allocated. */
   | { readonly kind: 'gone'; readonly ids: readonly string[] }
   | OverBudget;
 
 export type FundResult =
   | AllocateResult
-  /** The payer was sent coins for a transaction of this nonce, or of a later one. Nothing was allocated. */
+  /** The payer was already sent coins for a transaction of this nonce or of a later one. Nothing was allocated. */
   | { readonly kind: 'funded' };
 
 export type ReplaceResult = { readonly kind: 'ok' } | OverBudget;
 
 export type FillResult = { readonly kind: 'ok' | 'lost' } | OverBudget;
 
-/** How one settlement of an attempt ended. */
+/** The end of one settlement of an attempt. */
 export interface Ending {
   readonly id: string;
   readonly state: 'finalized' | 'reverted' | 'expired' | 'foreign';
@@ -359,12 +353,14 @@ export interface Ending {
   readonly logIndex?: number;
   readonly batchSize?: number;
   readonly reason?: Reason;
+  /** The names that the failure counts against; by default those of the payment. */
+  readonly blamed?: readonly string[];
 }
 
 export interface FinishResult {
   /**
-   * Settlements that did not end: their success, or a 202 that was included, was acknowledged, and the attempt
-   * died unpaid with the authorization unused. They are resubmitted until their deadline.
+   * Settlements that did not end: their success, or an included 202, was acknowledged, and the attempt died with the
+   * authorization unused. They are resubmitted until their deadline.
    */
   readonly resubmitted: readonly string[];
 }
@@ -375,14 +371,14 @@ export interface Refusal {
   readonly reason: Reason;
 }
 
-/** A block in which settlements were seen paid. */
+/** A block that contains payments of settlements. */
 export interface InclusionBlock {
   readonly transaction: Hex;
   readonly number: bigint;
   readonly hash: Hex;
 }
 
-/** An attempt that a lane still has in memory, with the payments it carries. */
+/** An attempt in the memory of a lane, with the payments it carries. */
 export interface RememberedAttempt {
   readonly attempt: Attempt;
   readonly payments: ReadonlyMap<string, AcceptedPayment>;
@@ -392,27 +388,30 @@ export interface ParkedSettlement {
   readonly id: string;
   readonly payment: AcceptedPayment;
   readonly why: ParkReason;
-  /** How often it was asked for since it was parked. */
+  /** Number of tries since it was parked. */
   readonly tries: number;
   readonly sentBefore: SentBefore;
 }
 
-/** - `state_unreadable`: the token does not say whether it is used. `search_failed`: logs cannot be had. */
+/**
+ * - `state_unreadable`: the token does not report whether the authorization is used.
+ * - `search_failed`: logs are not available.
+ */
 export type ParkReason = 'state_unreadable' | 'search_failed';
 
 export interface Parking {
   readonly id: string;
   readonly why: ParkReason;
-  /** Milliseconds since the epoch by the clock of Redis, or of the process that parks: they differ by seconds. */
+  /** Milliseconds since the epoch by the clock of Redis, or of the process that parks. They differ by seconds. */
   readonly retryAtMs: number;
 }
 
-/** The findings about a parked settlement. */
+/** The result for a parked settlement. */
 export type Unparking =
   | { readonly kind: 'ended'; readonly ending: Ending }
-  /** It is unused and can be sent again. */
+  /** The authorization is unused: the settlement can be sent again. */
   | { readonly kind: 'requeue'; readonly id: string }
-  /** Nothing; it is asked for again. */
+  /** No result: it is tried again. */
   | ({ readonly kind: 'again' } & Parking);
 
 export interface SweepResult {

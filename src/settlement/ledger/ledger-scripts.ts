@@ -12,8 +12,8 @@ import { epochKey, laneKey, outboxKey, recordKeys } from './keys.js';
 import type { HeldLane } from './lane-store.js';
 
 /**
- * A script with the keys and arguments that are its own: epoch key and epoch go before them, and the key of
- * the outbox after them where there is a history.
+ * A script with its own keys and arguments. The epoch is added before them, and the key of the outbox after the keys
+ * if there is a history.
  */
 interface ScriptCall {
   readonly script: Script;
@@ -21,16 +21,16 @@ interface ScriptCall {
   readonly args: readonly ScriptArgument[];
 }
 
-/** A ledger as it was at one epoch. */
+/** The ledger of a chain in one epoch. */
 export interface LedgerAt {
   readonly chainId: number;
   readonly epoch: string;
 }
 
 /**
- * Runs scripts of the ledger. Each names the epoch it believes in, and writes nothing in another one.
+ * Runs scripts of the ledger. Each script names the expected epoch, and writes nothing in another one.
  *
- * @throws RedisUnavailableError from every method when Redis does not answer.
+ * @throws RedisUnavailableError from every method.
  */
 @Injectable()
 export class LedgerScripts {
@@ -40,10 +40,10 @@ export class LedgerScripts {
   ) {}
 
   /**
-   * A step of a lane: its lease and the epoch it was acquired at are asserted.
+   * Runs a step of a lane, which asserts its lease and epoch.
    *
-   * @param ids - of the settlements it is about.
-   * @throws LeaseLostError when the lease is not ours any more, LedgerEpochChangedError: nothing was written.
+   * @param ids - the settlements of the step.
+   * @throws LeaseLostError if this process no longer holds the lease, LedgerEpochChangedError: nothing was written.
    */
   async runHeld(
     { lane, chainId, lease, epoch }: HeldLane,
@@ -59,9 +59,9 @@ export class LedgerScripts {
     }
   }
 
-  /** @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written. */
+  /** @throws LedgerEpochChangedError if the ledger is of another epoch: nothing was written. */
   async runAt(at: LedgerAt, call: ScriptCall): Promise<ScriptReply> {
-    // A connection that is new may lead to another server, whose ledger still says what it was before it went back.
+    // A new connection may lead to another server with an older state and the same epoch.
     if ((await this.epochs.of(at.chainId)) !== at.epoch)
       throw new LedgerEpochChangedError(call.script.name);
     return this.#runIn(at, call);
@@ -86,15 +86,15 @@ export class LedgerScripts {
   }
 
   /**
-   * Runs it at whichever epoch this process knows.
+   * Runs the script in the epoch that this process knows.
    *
-   * @throws LedgerEpochChangedError when the ledger is of another epoch now: nothing was written.
+   * @throws LedgerEpochChangedError if the ledger is of another epoch: nothing was written.
    */
   async run(chainId: number, call: ScriptCall): Promise<ScriptReply> {
     return this.#runIn({ chainId, epoch: await this.epochs.of(chainId) }, call);
   }
 
-  /** Repeats a call that was refused because the ledger's epoch had changed, in the present epoch. */
+  /** Runs the script, and once more in the new epoch if the epoch had changed. */
   async runAgain(chainId: number, call: ScriptCall): Promise<ScriptReply> {
     try {
       return await this.run(chainId, call);

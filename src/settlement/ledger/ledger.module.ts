@@ -9,8 +9,8 @@ import { LaneStatuses } from './queries/lane-statuses.js';
 import { LaneSwitches } from './queries/lane-switches.js';
 import { SettlementQueries } from './queries/settlement-queries.js';
 import { UnclaimedList } from './queries/unclaimed-list.js';
-import { RedisCooledSettlements } from './redis-cooled-settlements.js';
 import { RedisDeclarationNotes } from './redis-declaration-notes.js';
+import { RedisEvictableSettlements } from './redis-evictable-settlements.js';
 import { RedisLabelStore } from './redis-label-store.js';
 import { RedisLaneAttempts } from './redis-lanes/redis-lane-attempts.js';
 import { RedisLaneEndings } from './redis-lanes/redis-lane-endings.js';
@@ -20,10 +20,10 @@ import { RedisOutbox } from './redis-outbox.js';
 import { RedisRefillStore } from './redis-refill-store.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';
 
-// What the ports of this room are injected by; each is named like its interface.
+// Tokens of the ports of this room, named like their interfaces.
 export const SETTLEMENT_STORE = Symbol('SETTLEMENT_STORE');
 export const LABEL_STORE = Symbol('LABEL_STORE');
-/** The declarations of sellers beside payments, for the catalogue. */
+/** Declarations of sellers, for the catalogue. */
 export const DECLARATION_NOTES = Symbol('DECLARATION_NOTES');
 export const LANE_LEASES = Symbol('LANE_LEASES');
 export const LANE_QUEUE = Symbol('LANE_QUEUE');
@@ -31,7 +31,7 @@ export const LANE_ATTEMPTS = Symbol('LANE_ATTEMPTS');
 export const LANE_ENDINGS = Symbol('LANE_ENDINGS');
 export const REFILL_STORE = Symbol('REFILL_STORE');
 export const OUTBOX = Symbol('OUTBOX');
-export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
+export const EVICTABLE_SETTLEMENTS = Symbol('EVICTABLE_SETTLEMENTS');
 
 @Module({
   providers: [
@@ -56,7 +56,7 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     SettlementQueries,
     LaneQueries,
     { provide: OUTBOX, useClass: RedisOutbox },
-    { provide: COOLED_SETTLEMENTS, useClass: RedisCooledSettlements },
+    { provide: EVICTABLE_SETTLEMENTS, useClass: RedisEvictableSettlements },
     AuditTrail,
     LaneStatuses,
     LaneSwitches,
@@ -74,9 +74,8 @@ export const COOLED_SETTLEMENTS = Symbol('COOLED_SETTLEMENTS');
     SettlementQueries,
     LaneQueries,
     OUTBOX,
-    COOLED_SETTLEMENTS,
+    EVICTABLE_SETTLEMENTS,
     AuditTrail,
-    LedgerEpochs,
     LaneStatuses,
     LaneSwitches,
     UnclaimedList,

@@ -1,13 +1,13 @@
 import type { RecordedSettlement } from '../model/recorded-settlement.js';
 import type { LedgerAt } from './ledger-scripts.js';
 
-/** Orders what the ledger wrote within one epoch: the id of an entry of the stream. */
+/** The order of changes within one epoch: the id of a stream entry. */
 export interface ChangeVersion {
   readonly ms: number;
   readonly sequence: number;
 }
 
-/** A settlement as it was once every entry up to a version was written. */
+/** A settlement when it was read. It contains every entry of the settlement up to `version`. */
 export type Change =
   | {
       readonly kind: 'recorded';
@@ -15,7 +15,7 @@ export type Change =
       readonly version: ChangeVersion;
       readonly settlement: RecordedSettlement;
     }
-  /** A record that this version cannot read is kept as it is. */
+  /** A record that this version cannot read is passed on unchanged. */
   | {
       readonly kind: 'unreadable';
       readonly id: string;
@@ -23,7 +23,7 @@ export type Change =
       readonly text: string;
     };
 
-/** A change, and the newest of the entries read that named it. An archive as of that entry includes the change. */
+/** A change, and the newest of the read entries that named it. An archive up to that entry contains the change. */
 export type NotedChange = Change & { readonly noted: ChangeVersion };
 
 export type OutboxRead =
@@ -31,51 +31,51 @@ export type OutboxRead =
   | { readonly kind: 'held' }
   | {
       readonly kind: 'read';
-      /** The last entry that was read; `undefined` when none was. */
+      /** The last entry that was read; `undefined` without entries. */
       readonly last: string | undefined;
       readonly changes: readonly NotedChange[];
-      /** Settlements that were noted by their id alone and have ended their life since. */
+      /** Settlements whose record expired before they were read. */
       readonly gone: number;
     };
 
-/** The process that archives, and for how long it alone does. */
+/** The archiving process, and the duration of its lease. */
 export interface ArchiverLease {
   readonly processId: string;
   readonly leaseMs: number;
 }
 
-/** The entries that wait to be archived. */
+/** The entries that wait for the archiver. */
 export interface Backlog {
   readonly entries: number;
-  /** Milliseconds the oldest of them has waited, by the clock of Redis; 0 for none. */
+  /** Milliseconds since the oldest entry, by the clock of Redis; 0 without entries. */
   readonly oldestMs: number;
 }
 
 /**
- * Changes in the ledger of a chain that are not archived yet. Each step of the ledger notes its change in the same
- * script; a change that is archived is neither noted again nor kept here.
+ * Changes in the ledger of a chain that are not archived yet. Each script of the ledger notes its change in the same
+ * step.
  *
  * @throws RedisUnavailableError from every method.
  */
 export interface Outbox {
-  /** The ledger as it is now. All reads at it belong to its epoch. */
+  /** The present ledger. Reads with it belong to its epoch. */
   now(chainId: number): Promise<LedgerAt>;
 
   /**
-   * The oldest changes. Takes the lease of the archiver, or renews it.
+   * The oldest changes. Takes or renews the lease of the archiver.
    *
-   * @throws LedgerEpochChangedError when the ledger is of another epoch.
+   * @throws LedgerEpochChangedError if the ledger is of another epoch.
    */
   read(at: LedgerAt, lease: ArchiverLease, most: number): Promise<OutboxRead>;
 
   /**
-   * Forgets what is archived, up to and with this entry.
+   * Deletes entries up to this one, which are archived.
    *
-   * @throws LedgerEpochChangedError when the ledger is of another epoch: its entries may have the same names.
+   * @throws LedgerEpochChangedError if the ledger is of another epoch: its entries may have equal ids.
    */
   trim(at: LedgerAt, last: string): Promise<void>;
 
-  /** Gives the archiving up, so that another process takes over at once. */
+  /** Releases the lease, so that another process takes over at once. */
   release(chainId: number, processId: string): Promise<void>;
 
   backlog(chainId: number): Promise<Backlog>;

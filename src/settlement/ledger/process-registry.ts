@@ -16,13 +16,13 @@ interface ProcessReport {
 
 const SCRIPTS = { report: loadScript('publish_status'), read: loadScript('read_statuses') };
 
-/** A process that is silent for this long is not counted: it is gone. */
+/** A process that is silent for this long does not count any more. */
 const SILENT_AFTER_MS = 5000;
 const REPORT_INTERVAL_MS = 1000;
 
 /** Reports this process to the others, and reads their reports. */
 export class ProcessRegistry {
-  /** Unique in the deployment and for ever; holds none of the characters the ledger uses as marks. */
+  /** Unique for ever. It contains none of the separators of the ledger. */
   readonly processId = randomBytes(10).toString('hex');
   #timer: NodeJS.Timeout | undefined;
   #isSilent = false;
@@ -30,27 +30,27 @@ export class ProcessRegistry {
   constructor(
     private readonly redis: SharedRedis,
     private readonly about: { readonly roles: readonly string[]; readonly version: string },
-    private readonly onTrouble: (error: unknown) => void = () => undefined,
+    private readonly onError: (error: unknown) => void = () => undefined,
   ) {}
 
   async start(): Promise<void> {
     await whileStarting('REDIS_URL', async () => {
       await this.#report();
-      // Forgets processes that died while none was running.
+      // Removes processes that died while no process was running.
       await this.live();
     });
     this.#timer = setInterval(() => void this.#reportAgain(), REPORT_INTERVAL_MS);
   }
 
-  /** Leaves the deployment. */
+  /** Removes this process from the registry. */
   @AtShutdown('process', 'process record')
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     try {
       await redisCall('leave', this.redis.hdel(processesKey(), this.processId));
     } catch (error) {
-      // The others see it by its silence.
-      this.onTrouble(error);
+      // Other processes detect the end by the missing reports.
+      this.onError(error);
     }
   }
 
@@ -64,13 +64,13 @@ export class ProcessRegistry {
     );
   }
 
-  /** A missed report is made up for by the next one; an outage is logged once. */
+  /** The next report makes up for a missed one; an outage is logged once. */
   async #reportAgain(): Promise<void> {
     try {
       await this.#report();
       this.#isSilent = false;
     } catch (error) {
-      if (!this.#isSilent) this.onTrouble(error);
+      if (!this.#isSilent) this.onError(error);
       this.#isSilent = true;
     }
   }

@@ -6,6 +6,7 @@ import { encodePayment } from '../../protocol/payment/accepted-payment-codec.js'
 import {
   authorizationNonceOf,
   boundedDeadlineOf,
+  chargedTo,
   inFlightKindOf,
   settledAmountOf,
   soleSenderOf,
@@ -43,19 +44,21 @@ import type { Adoption } from './settlement-store.js';
  * | `reason` | | x | why it failed |
  * | `t_claimed`, `t_included`, `t_finished` | x | x | ms since the epoch, by the clock of Redis |
  * | `t_unclaimed` | | x | when it had been paid and without a sale for too long, likewise; gone with its sale |
+ * | `t_closed` | | x | when an operator closed it as delivered or refunded by hand, likewise |
  * | `t_arrived`, `t_allocated` | x | | likewise; the first by the clock of the process |
  * | `hashes` | x | | every transaction that ever carried it, oldest first, comma-separated |
  * | `chain`, `asset`, `payer`, `pay_to`, `method`, `amount`, `nonce`, `deadline` | x | | of the payment |
  * | `scheme` | x | | of the payment, where it is not the first one of this service |
+ * | `charged_to` | x | | whose gas budget and share of the queue it counts for, where that is not the payee |
  * | `sender` | x | | the only signer that may send it, where there is one |
  * | `settled` | x | x | the amount that the first settle bound, where a scheme may settle less than was signed |
  * | `kind` | x | `n`, `c` | what its amount counts for in flight: see `InFlightKind`; finished, of what is paid and takes nothing of a payer |
  * | `approval` | x | | with kind `a`: see `sponsoring-machine.ts` |
- * | `funding` | x | | `<day>:<gwei>`: what its payer was sent, to be charged to the payee once it is paid |
+ * | `funding` | x | | `<day>:<gwei>`: what its payer was sent, to be charged once it is paid |
  * | `payment` | x | | the accepted payment, JSON |
  * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
  * | `since` | x | | a block before its first broadcast; set when that attempt is dead |
- * | `tries`, `again`, `why` | x | | how often it was put off, how often resubmitted, why it is parked |
+ * | `tries`, `again`, `why` | x | | how often its simulation had no result, how often resubmitted, why it is parked |
  *
  * What a finished record has dropped is in its details, `d:<id>`, JSON with the same names.
  */
@@ -78,7 +81,7 @@ const VIEW_FIELDS = [
   'settled',
 ] as const;
 
-/** The reader of a view in Lua: the fields above, in their order. */
+/** Reads a view in Lua: the fields above, in their order. */
 export const RECORD_LUA = `local function view(key)
   return redis.call('HMGET', key, ${VIEW_FIELDS.map((name) => `'${name}'`).join(', ')})
 end
@@ -86,7 +89,7 @@ end
 
 type Fields = ReadonlyMap<string, string>;
 
-/** Reads what `view` in Lua returns; `undefined` for an empty list: no such record. */
+/** Reads the result of `view` in Lua; `undefined` for an empty list: the record does not exist. */
 export function readView(id: string, reply: ScriptReply | undefined): SettlementView | undefined {
   const values = asList(reply);
   if (values.length === 0 || values[0] === null) return undefined;
@@ -101,11 +104,11 @@ export function readView(id: string, reply: ScriptReply | undefined): Settlement
   );
 }
 
-/** @throws RedisUnavailableError where the script returned no record. */
+/** @throws RedisUnavailableError if the script returned no record. */
 export function presentView(id: string, reply: ScriptReply | undefined): SettlementView {
   const view = readView(id, reply);
   if (view === undefined)
-    throw new RedisUnavailableError('view', 'a record disappeared during a step');
+    throw new RedisUnavailableError('view', 'a settlement record disappeared during a step');
   return view;
 }
 
@@ -118,6 +121,7 @@ function viewOf(id: string, fields: Fields): SettlementView {
   const stage = readStage(fields.get('stage'));
   const state = STATE_OF[stage];
   const newest = fields.get('hashes')?.split(',').at(-1);
+  const closedAt = readNumber(fields.get('t_closed'));
   return {
     id,
     state,
@@ -137,10 +141,11 @@ function viewOf(id: string, fields: Fields): SettlementView {
     batchSize: readNumber(fields.get('batch')),
     isAsync: fields.get('async') === '1',
     settledAmount: readBigint(fields.get('settled')),
+    ...(closedAt !== undefined && { closedAt }),
   };
 }
 
-/** Reads the details of a live record, or those kept of a finished one. */
+/** Reads the details of a live record, or the stored details of a finished one. */
 export function readDetails(fields: Fields, record: Fields): SettlementDetails {
   const times = (name: string): number | undefined =>
     readNumber(record.get(name)) ?? readNumber(fields.get(name));
@@ -167,10 +172,10 @@ export function readDetails(fields: Fields, record: Fields): SettlementDetails {
 }
 
 /**
- * Reads all that is kept of a claim for ever.
+ * Reads all stored facts of a claim.
  *
  * @param kept - the JSON of `d:<id>`, or an empty text.
- * @returns `undefined` where there is no record.
+ * @returns `undefined` if there is no record.
  */
 export function readRecorded(
   id: string,
@@ -180,7 +185,7 @@ export function readRecorded(
   const view = readRecord(id, record);
   if (view === undefined) return undefined;
   const claimedAt = readNumber(record.get('t_claimed'));
-  if (claimedAt === undefined) throw new TypeError('a record lacks its claim time');
+  if (claimedAt === undefined) throw new TypeError('a settlement record has no claim time');
   const payment = record.has('payment') ? record : kept === '' ? undefined : parseDetails(kept);
   return {
     view,
@@ -208,7 +213,7 @@ export function parseDetails(text: string): Fields {
   );
 }
 
-/** The facts of a claim; those that a lane does not remember are left out. */
+/** The facts of a claim; a lane does not remember all of them. */
 interface ClaimFacts {
   readonly termsTag: string;
   readonly signedTag?: string;
@@ -223,6 +228,7 @@ export function paymentFields(
   const { authorization, chainId, asset, payTo, amount } = payment;
   const settled = settledAmountOf(payment);
   const sender = soleSenderOf(payment);
+  const charged = chargedTo(payment);
   return [
     'terms',
     termsTag,
@@ -235,6 +241,7 @@ export function paymentFields(
     authorization.from,
     'pay_to',
     payTo,
+    ...(charged === payTo ? [] : ['charged_to', charged]),
     ...(authorization.scheme === undefined ? [] : ['scheme', authorization.scheme]),
     'method',
     authorization.method,
@@ -254,7 +261,7 @@ export function paymentFields(
   ];
 }
 
-/** The fields of a payment that is found on the chain, and that the ledger has no record of. */
+/** The fields of a payment that was found on the chain and has no record. */
 export function adoptionFields(adoption: Adoption): string[] {
   const { identity, transaction, blockNumber, blockHash, logIndex, settledAmount } = adoption;
   return [
@@ -285,7 +292,7 @@ export function encodeHash(hash: Hex): string {
 export function readHash(text: string | undefined): Hex | undefined {
   if (text === undefined || text === '') return undefined;
   if (!/^[0-9a-f]{64}$/.test(text))
-    throw new TypeError('a record has no hash in a stage that needs one');
+    throw new TypeError('a settlement record has a malformed transaction hash');
   return `0x${text}`;
 }
 
@@ -300,17 +307,17 @@ export function readSentBefore(since: string, hashes: string | undefined): SentB
 
 export function readStage(text: string | undefined): Exclude<Stage, 'none'> {
   if (text !== undefined && Object.hasOwn(STATE_OF, text)) return text as Exclude<Stage, 'none'>;
-  throw new TypeError('a record holds an unknown stage');
+  throw new TypeError('a settlement record has an unknown stage');
 }
 
 function readSale(text: string | undefined): SaleState {
   if (text === 'open' || text === 'sold') return text;
-  throw new TypeError('a record holds an unknown sale');
+  throw new TypeError('a settlement record has an unknown sale state');
 }
 
 function readMethod(text: string | undefined): SettlementDetails['method'] {
   if (isMethodName(text)) return text;
-  throw new TypeError('a record holds an unknown method');
+  throw new TypeError('a settlement record has an unknown method');
 }
 
 export function readReason(text: string | undefined): Reason | undefined {

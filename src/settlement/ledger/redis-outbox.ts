@@ -84,7 +84,7 @@ export class RedisOutbox implements Outbox {
   }
 }
 
-/** @returns `undefined` where the record is gone. */
+/** @returns `undefined` if the record is deleted. */
 function readChange(reply: readonly ScriptReply[]): NotedChange | undefined {
   const id = asText(reply[0]);
   const [version, noted] = [readVersion(asText(reply[1])), readVersion(asText(reply[4]))];

@@ -45,7 +45,7 @@ export class RedisRefillStore implements RefillStore {
       return { kind };
     }
     if (kind === 'budget') return { kind, subject };
-    throw new TypeError(`refill answered ${kind ?? 'nothing'}`);
+    throw new TypeError(`unexpected reply of the script refill: ${kind ?? 'nothing'}`);
   }
 
   async refillRecord(

@@ -67,7 +67,7 @@ export class RedisSettlementStore implements SettlementStore {
         [
           keys.authorizationKey(chainId, authorizationId),
           keys.inFlightKey(chainId, asset, payer),
-          keys.revertsKey(chainId, blamed),
+          ...blamed.map((one) => keys.revertsKey(chainId, one)),
         ],
         [authorizationId],
       ),
@@ -77,7 +77,7 @@ export class RedisSettlementStore implements SettlementStore {
       isWaitedFor: reply[2] === 1,
       inFlight: readInFlight(asTexts(reply[3])),
       recentReverts: Number(asText(reply[4])),
-      toldKeyTag: asTexts(reply[5])[0],
+      acknowledgedKeyTag: asTexts(reply[5])[0],
     };
   }
 
@@ -149,14 +149,14 @@ export class RedisSettlementStore implements SettlementStore {
       case 'queue_full':
         return { kind, queued: Number(asText(reply[1])) };
       case 'known':
-      case 'told_to_another':
+      case 'acknowledged_to_another':
       case 'in_flight_changed':
       case 'permit_in_flight':
       case 'had_its_place':
       case 'not_yet':
         return { kind };
       default:
-        throw new TypeError(`claim answered ${kind}`);
+        throw new TypeError(`unexpected reply of the script claim: ${kind}`);
     }
   }
 
@@ -176,7 +176,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'too_many':
         return { kind, view };
       default:
-        throw new TypeError(`join answered ${kind}`);
+        throw new TypeError(`unexpected reply of the script join: ${kind}`);
     }
   }
 
@@ -199,7 +199,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'over':
         return { kind, view };
       default:
-        throw new TypeError(`redeem answered ${kind}`);
+        throw new TypeError(`unexpected reply of the script redeem: ${kind}`);
     }
   }
 
@@ -237,7 +237,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'unsure':
         return { kind, view };
       default:
-        throw new TypeError(`leave answered ${kind}`);
+        throw new TypeError(`unexpected reply of the script leave: ${kind}`);
     }
   }
 
@@ -273,6 +273,15 @@ export class RedisSettlementStore implements SettlementStore {
     );
   }
 
+  async depart(chainId: number, processId: string, hasReplayed: () => boolean): Promise<void> {
+    const epoch = await this.scripts.epochs.of(chainId);
+    if (!hasReplayed()) return;
+    await this.scripts.runAt(
+      { chainId, epoch },
+      { script: REQUESTER_SCRIPTS.depart, keys: keys.speakersKeys(chainId), args: [processId] },
+    );
+  }
+
   async adopt(requester: Requester, adoption: Adoption): Promise<AdoptResult> {
     const { chainId, id, identity } = adoption;
     const reply = asList(
@@ -301,7 +310,7 @@ export class RedisSettlementStore implements SettlementStore {
       case 'not_yet':
         return { kind };
       default:
-        throw new TypeError(`adopt answered ${kind}`);
+        throw new TypeError(`unexpected reply of the script adopt: ${kind}`);
     }
   }
 
@@ -309,7 +318,7 @@ export class RedisSettlementStore implements SettlementStore {
     return this.scripts.epochs.onChange(listener);
   }
 
-  /** A script of one claim that answers {kind, view} or {'gone'}. */
+  /** Runs a script of one claim that returns {kind, view} or {'gone'}. */
   async #step(
     which: Script,
     ref: ClaimRef,
@@ -320,7 +329,7 @@ export class RedisSettlementStore implements SettlementStore {
     return { kind, view: kind === 'gone' ? undefined : presentView(ref.id, reply[1]) };
   }
 
-  /** A script of one claim and nothing else. */
+  /** Runs a script that only needs the record of one claim. */
   #runOn(
     script: Script,
     { chainId, id }: ClaimRef,

@@ -6,32 +6,32 @@ export type RefillResult =
   | { readonly kind: 'ok' }
   /** An operator has paused the treasury; nothing was allocated. */
   | { readonly kind: 'paused' }
-  /** The treasury's record names another nonce than the bytes were signed with. */
+  /** The record of the treasury has another next nonce than the signed bytes. */
   | { readonly kind: 'nonce' }
-  /** Something of the treasury is not final yet. */
+  /** An earlier transaction of the treasury is not final yet. */
   | { readonly kind: 'in_flight' }
-  /** It would exceed the cap of the day. */
+  /** The refill would exceed the daily cap of the treasury. */
   | OverBudget;
 
-/** A refill is within a cap, always. */
+/** A refill always has a cap. */
 export type RefillBudget = Pick<GasBudget, 'costGwei' | 'day'> & { readonly laneGwei: bigint };
 
-/** The refills of a treasury, as the ledger has counted them. */
+/** The refills of a treasury, by the counts of the ledger. */
 export interface RefillRecord {
-  /** Reserved or spent on the day, gwei. */
+  /** Gwei reserved or spent on the day. */
   readonly spentGwei: bigint;
   readonly last: LastRefill | undefined;
 }
 
 /**
- * The steps of a treasury that other lanes do not have. What was sent is followed, replaced and closed by those of
- * every lane: see `LaneLedger`, which also says what the errors mean.
+ * The steps that only a treasury has. Its transactions are followed, replaced and closed like those of every lane;
+ * `LaneLedger` explains them and the errors.
  *
  * @throws LeaseLostError, LedgerEpochChangedError, RedisUnavailableError.
  */
 export interface RefillStore {
   /**
-   * The account nonce, the signed bytes and the charge of the day, in one step. It may be repeated.
+   * Stores account nonce, signed bytes and the charge of the day in one step. Idempotent.
    *
    * @param attempt - a `refill`.
    */
@@ -41,7 +41,7 @@ export interface RefillStore {
   refillRecord(held: Pick<HeldLane, 'chainId' | 'lane'>, day: string): Promise<RefillRecord>;
 }
 
-/** Reads the text of {@link lastRefillOf} from a ledger. Any other text is `undefined`, as it must not be shown. */
+/** Reads a text of {@link lastRefillOf}. Any other text is `undefined`, because it must not be shown. */
 export function readLastRefill(text: string): LastRefill | undefined {
   try {
     const { to, valueWei, accountNonce, at } = JSON.parse(text) as LastRefill;
@@ -56,9 +56,13 @@ export function readLastRefill(text: string): LastRefill | undefined {
   }
 }
 
-/** The public facts of a refill. @throws TypeError for another attempt. */
+/**
+ * The public facts of a refill.
+ *
+ * @throws TypeError for another attempt.
+ */
 export function lastRefillOf({ refill, accountNonce, transactions }: Attempt): LastRefill {
-  if (refill === undefined) throw new TypeError('a refill attempt without a lane');
+  if (refill === undefined) throw new TypeError('a refill attempt has no lane');
   const at = transactions[0]?.signedAt ?? 0;
   return { to: refill.to, valueWei: refill.valueWei.toString(), accountNonce, at };
 }

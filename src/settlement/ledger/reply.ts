@@ -1,16 +1,16 @@
 import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 
-/** Readers of script replies. A script that answers something else is a bug, and throws. */
+/** Readers of script replies. Any other reply is a bug, and throws. */
 
 export function asList(reply: ScriptReply | undefined): readonly ScriptReply[] {
   if (Array.isArray(reply)) return reply as readonly ScriptReply[];
-  throw new TypeError('a script did not answer with a list');
+  throw new TypeError('the reply of a Redis script is not a list');
 }
 
 export function asText(reply: ScriptReply | undefined): string {
   if (typeof reply === 'string') return reply;
   if (typeof reply === 'number') return String(reply);
-  throw new TypeError('a script did not answer with a text');
+  throw new TypeError('the reply of a Redis script is not a text');
 }
 
 export function asTexts(reply: ScriptReply | undefined): string[] {

@@ -11,6 +11,7 @@ export const REQUESTER_SCRIPTS = {
   replaySale: loadScript('replay_sale'),
   replayWithdrawal: loadScript('replay_withdrawal'),
   heartbeat: loadScript('heartbeat'),
+  depart: loadScript('depart'),
   adopt: loadScript('adopt'),
   bind: loadScript('bind_key'),
   takeOver: loadScript('rebind_key'),

@@ -1,17 +1,17 @@
 import { hashOf } from '../../protocol/payment/hash.js';
 
-/** One HTTP request for a settle, as the ledger knows it. */
+/** One HTTP request for a settle. */
 export interface Requester {
   /**
-   * `<processId>.<number>`, unique for ever: every step says whose it is, so that it can be repeated when
-   * its answer was lost. Neither part holds `.`, `|`, `,` or `:`.
+   * `<processId>.<number>`, unique for ever. Every step names its requester, so that it can be repeated after a lost
+   * reply. Neither part contains `.`, `|`, `,` or `:`.
    */
   readonly id: string;
-  /** Tag of its idempotency key and the key's scope, or empty. */
+  /** Hash of the idempotency key and its scope; empty without a key. */
   readonly keyTag: string;
   /**
-   * Who it is, as hashes: its idempotency key, its API key, its client address. A later requester with one
-   * of these may have what an early one could.
+   * Hashes of the idempotency key, the API key and the client address. A later requester with one of these has the
+   * rights of the early one.
    */
   readonly credentials: readonly string[];
   /** Milliseconds since the epoch at which the request began to arrive. */
@@ -20,9 +20,9 @@ export interface Requester {
 
 interface RequesterMarks {
   readonly keyTag: string;
-  /** Id of the API key, where there is one. */
+  /** Id of the API key, if there is one. */
   readonly apiKeyId: string | undefined;
-  /** The client's address, IPv6 cut to its /64; `undefined` when it is not known. */
+  /** The client address, for IPv6 its /64; `undefined` if not known. */
   readonly address: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import { machineLua } from '../model/settlement-machine.js';
 import { sponsoringLua } from '../model/sponsoring-machine.js';
 import { RECORD_LUA } from './record.js';
 
-/** Parts that come from TypeScript, so that they are written once. */
+/** Parts that are generated from TypeScript, so that they are written only once. */
 const GENERATED: Readonly<Record<string, () => string>> = {
   expiry: expiryLua,
   machine: machineLua,
@@ -16,8 +16,8 @@ const GENERATED: Readonly<Record<string, () => string>> = {
 const INCLUDE = /^--- @include "(\w+)"$/;
 
 /**
- * Reads `scripts/<name>.lua`. A line `--- @include "part"` is replaced by `scripts/lib/part.lua`, the
- * first time it is met.
+ * Reads `scripts/<name>.lua`. A line `--- @include "part"` is replaced by `scripts/lib/part.lua` at its first
+ * occurrence.
  */
 export function loadScript(name: string): Script {
   return script(name, scriptText(name));
@@ -44,7 +44,7 @@ function readScript(path: string): string {
   return readFileSync(new URL(`./scripts/${path}`, import.meta.url), 'utf8');
 }
 
-/** For Lua: what a payment is refused for whose deadline has passed, by its scheme and method. */
+/** For Lua: the reason for a payment past its deadline, by scheme and method. */
 export function expiryLua(): string {
   const reasons = allActions().map(
     ({ scheme, action }) =>

@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem';
 import type { RecordedSettlement } from '../model/recorded-settlement.js';
 
-/** A settlement as the archive has it: as the ledger last was when it was read for the archive. */
+/** A settlement in the archive, in its last archived state. */
 export interface ArchivedSettlement extends RecordedSettlement {
   readonly chainId: number;
 }
 
-/** By what settlements are found that the ledger may not hold any more. */
+/** A look-up of settlements that may have left the ledger. */
 export type ArchiveQuery =
   | { readonly by: 'id'; readonly chainId: number; readonly ids: readonly string[] }
   | {
@@ -15,7 +15,7 @@ export type ArchiveQuery =
       readonly authorizationIds: readonly string[];
     }
   | { readonly by: 'transaction'; readonly chainId: number; readonly transaction: Hex }
-  /** Bound to an idempotency key, or sold to it, on any chain; see `keyTagOf`. */
+  /** Settlements that an idempotency key is bound to, or was sold to, on any chain; see `keyTagOf`. */
   | { readonly by: 'key'; readonly keyTag: string }
   /** Newest first. */
   | {
@@ -28,26 +28,26 @@ export type ArchiveQuery =
 export type ArchiveAnswer =
   | {
       readonly kind: 'found';
-      /** Those that were sold first, then paid ones, then the newest. Empty for none. */
+      /** Sold settlements first, then paid ones, then the newest. */
       readonly settlements: readonly ArchivedSettlement[];
     }
-  /** It cannot be asked now. Says nothing of any settlement. */
+  /** The archive does not answer. This says nothing about any settlement. */
   | { readonly kind: 'away' };
 
 /**
- * The archived records of the ledger, read where the ledger does not know a settlement. Answers within a
- * bounded time and never fails: a settle must not depend on it.
+ * The archive, which is read if the ledger does not know a settlement. It answers within a bounded time and never
+ * fails, because settling must not depend on it.
  */
 export interface SettlementArchive {
-  /** Whether there is one: else every answer is that nothing was found. */
+  /** Without an archive, every answer is empty. */
   readonly isOn: boolean;
   find(query: ArchiveQuery): Promise<ArchiveAnswer>;
 }
 
-/** {@link SettlementArchive} for injection. */
+/** Token of {@link SettlementArchive}. */
 export const SETTLEMENT_ARCHIVE = Symbol('SETTLEMENT_ARCHIVE');
 
-/** Without a history. */
+/** The archive of a deployment without a history. */
 export const NO_ARCHIVE: SettlementArchive = {
   isOn: false,
   find: () => Promise.resolve({ kind: 'found', settlements: [] }),

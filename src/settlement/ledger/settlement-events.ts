@@ -6,9 +6,12 @@ import { readReason } from './record.js';
 
 const KINDS = ['sent', 'included', 'finalized', 'failed', 'sold', 'open'] as const;
 
-/** Something happened to a settlement that requesters of this process wait for. */
-export interface SettlementEvent {
-  /** - `sold`: to another requester, perhaps. `open`: the sale was taken back. */
+/** An event of a settlement that requesters of this process wait for. */
+export interface SettlementUpdate {
+  /**
+   * - `sold`: perhaps to another requester.
+   * - `open`: the sale was rolled back.
+   */
   readonly kind: (typeof KINDS)[number];
   readonly transaction: Hex | undefined;
   readonly reason: Reason | undefined;
@@ -16,11 +19,11 @@ export interface SettlementEvent {
 
 const isHash = (text: string | undefined): text is string => /^[0-9a-f]{64}$/.test(text ?? '');
 
-type Listener = (event: SettlementEvent) => void;
+type Listener = (event: SettlementUpdate) => void;
 
 /**
- * Events of settlements, as the ledger publishes them to the processes whose requesters wait. Events may be lost
- * with a connection; requesters look at the ledger from time to time all the same.
+ * Events of settlements, published by the ledger to the processes of waiting requesters. A lost connection loses
+ * events, so requesters also poll the ledger.
  */
 export class SettlementEvents {
   readonly #listeners = new Map<string, Set<Listener>>();
@@ -37,7 +40,7 @@ export class SettlementEvents {
     await this.subscriber.subscribe(processChannel(this.processId));
   }
 
-  /** @returns how to stop listening. */
+  /** @returns a function that removes the callback. */
   listen(settlementId: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(settlementId) ?? new Set();
     this.#listeners.set(settlementId, listeners.add(listener));
@@ -51,7 +54,7 @@ export class SettlementEvents {
     const [ids = '', kind, transaction, reason] = text.split('|');
     const known = KINDS.find((one) => one === kind);
     if (known === undefined) return;
-    const event: SettlementEvent = {
+    const event: SettlementUpdate = {
       kind: known,
       transaction: isHash(transaction) ? `0x${transaction}` : undefined,
       reason: readReason(reason),

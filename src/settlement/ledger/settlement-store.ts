@@ -7,37 +7,37 @@ import type { Binding, BoundPayment } from './binding.js';
 import { type InFlight, NOTHING_IN_FLIGHT } from './queries/in-flight.js';
 import type { Requester } from './requester.js';
 
-/** Which claim, and on which chain's ledger. */
+/** A claim on the ledger of a chain. */
 export interface ClaimRef {
   readonly chainId: number;
   readonly id: string;
 }
 
-/** The facts about a payer in the ledger that matter for verifying its payments. */
+/** Facts of the ledger about a payer that its verification needs. */
 export interface PayerRecord {
-  /** Without what this payment itself may have in flight. */
+  /** Without the amount that this payment itself has in flight. */
   readonly inFlight: InFlight;
-  /** Settlements of this payer that reverted lately although their simulation was clean. */
+  /** Recent settlements of this payer that reverted after a successful simulation. */
   readonly recentReverts: number;
 }
 
-/** The facts in the ledger that matter for verifying one payment. */
+/** Facts of the ledger that the verification of a payment needs. */
 export interface Look extends PayerRecord {
-  /** The claim that counts for its authorization: the one it was sold by, else the live, else the last. */
+  /** The claim that counts for the authorization: the sold one, otherwise the live one, otherwise the last one. */
   readonly known: SettlementView | undefined;
-  /** Whether a requester that shows itself waits for that claim. */
+  /** Whether a living requester waits for that claim. */
   readonly isWaitedFor: boolean;
   /**
-   * Key tag of the requester that has an answer for a claim that the ledger lost; empty where it came without a key,
-   * absent where there is no such claim.
+   * Key tag of the requester that was answered for a claim that the ledger lost; empty without a key, absent without
+   * such a claim.
    */
-  readonly toldKeyTag?: string | undefined;
+  readonly acknowledgedKeyTag?: string | undefined;
 }
 
-/** Of a payer the ledger knows nothing of, or cannot be asked about. */
+/** The record of a payer that is new, or while the ledger does not answer. */
 export const BLANK_RECORD: PayerRecord = { inFlight: NOTHING_IN_FLIGHT, recentReverts: 0 };
 
-/** The funds of the payer, atomic units, as far as the verification had to read them. */
+/** The funds of the payer in atomic units, as far as the verification read them. */
 export interface PayerMeans {
   readonly balance: bigint | undefined;
   readonly allowance: bigint | undefined;
@@ -51,22 +51,22 @@ export interface Claim {
   readonly isAccepted: boolean;
 }
 
-/** The part of a payment that leads to its claims. */
+/** The part of a payment that identifies its claims. */
 export type ClaimedPayment = Pick<AcceptedPayment, 'chainId' | 'authorization'>;
 
 export type ClaimResult =
   | { readonly kind: 'claimed'; readonly id: string; readonly queued: number }
   /**
    * - `known`: the authorization has a live claim, or one that was sold or paid.
-   * - `told_to_another`: the ledger lost a claim of it, for which another requester had an answer. It is claimed for that requester now.
-   *   Or it was claimed before, and has been sold to another since.
-   * - `had_its_place`: own transactions of the payer were waited for before, and did not come: see `PLACE_MS`.
-   * - `not_yet`: the ledger went back a moment ago, and other processes may still replay their sales. Only where a 202 is asked for.
+   * - `acknowledged_to_another`: another requester was answered for a claim that the ledger lost, so the claim
+   *   belongs to that requester. Or it was claimed before, and sold to another requester since.
+   * - `had_its_place`: preparations of the payer were awaited before, in vain; see `PLACE_MS`.
+   * - `not_yet`: the ledger went back a moment ago, and other processes may still replay their sales. Only for a 202.
    */
   | {
       readonly kind:
         | 'known'
-        | 'told_to_another'
+        | 'acknowledged_to_another'
         | 'in_flight_changed'
         | 'permit_in_flight'
         | 'had_its_place'
@@ -75,7 +75,10 @@ export type ClaimResult =
   | { readonly kind: 'queue_full'; readonly queued: number };
 
 export type JoinResult =
-  /** - `owner`: it was sold to this requester, or to its key. `non_owner`: to another. */
+  /**
+   * - `owner`: sold to this requester, or to its key.
+   * - `non_owner`: sold to another requester.
+   */
   | {
       readonly kind: 'waiting' | 'owner' | 'non_owner' | 'too_many';
       readonly view: SettlementView;
@@ -85,11 +88,12 @@ export type JoinResult =
 export type RedeemResult =
   | {
       /**
-       * - `sold`: to this requester; it may be answered now. `lost`: to another, or for the key of
-       *   another, and the grace is over.
-       * - `unpaid`: not paid at the finality asked for. `not_eligible`: not for this requester, so far.
+       * - `sold`: to this requester, which may be answered now.
+       * - `lost`: sold to another requester, or reserved for another key, and the grace is over.
+       * - `unpaid`: not paid at the requested finality.
+       * - `not_eligible`: this requester may not have it yet.
        * - `not_yet`: the ledger went back a moment ago, and other processes may still replay their sales.
-       * - `over`: it has ended without being paid, and there is nothing to hand out by a 202.
+       * - `over`: ended without a payment, so a 202 has nothing to sell.
        */
       readonly kind: 'sold' | 'lost' | 'unpaid' | 'not_eligible' | 'not_yet' | 'over';
       readonly view: SettlementView;
@@ -97,16 +101,16 @@ export type RedeemResult =
   | { readonly kind: 'gone' };
 
 export type LeaveResult =
-  /** - `unsure`: the ledger went back; whether anything was signed is not known. */
+  /** - `unsure`: the ledger went back, so it is unknown whether anything was signed. */
   | { readonly kind: 'withdrawn' | 'left' | 'unsure'; readonly view: SettlementView }
   | { readonly kind: 'gone' };
 
 export type BindResult =
-  /** @property ageMs - since when it is bound. */
+  /** @property ageMs - milliseconds since the binding. */
   | { readonly kind: 'bound'; readonly ageMs: number }
   | { readonly kind: 'other'; readonly binding: Binding; readonly ageMs: number };
 
-/** A sale that this process has made and may have to say again; see {@link SettlementStore.replaySale}. */
+/** A sale of this process that it may have to replay; see {@link SettlementStore.replaySale}. */
 export interface AcknowledgedSale {
   readonly ref: ClaimRef;
   readonly authorizationId: string;
@@ -117,7 +121,7 @@ export interface AcknowledgedSale {
 export type AdoptResult =
   | { readonly kind: 'sold'; readonly view: SettlementView }
   /**
-   * - `known`: the ledger has another claim of this authorization, or another requester got success.
+   * - `known`: the ledger has another claim of this authorization, or another requester received success.
    * - `not_yet`: the ledger went back a moment ago, and other processes may still replay their sales.
    */
   | { readonly kind: 'known' | 'not_yet' };
@@ -128,7 +132,7 @@ export interface AcknowledgedWithdrawal {
   readonly reason: Reason;
 }
 
-/** A payment that one of our own signers made, of which the ledger knows nothing any more. */
+/** A payment that a signer of this service made, and that the ledger no longer knows. */
 export interface Adoption extends ClaimRef {
   readonly identity: PaymentIdentity;
   readonly transaction: Hex;
@@ -140,17 +144,16 @@ export interface Adoption extends ClaimRef {
 }
 
 /**
- * The ledger as requesters use it. Every method is one atomic step, and each may be repeated by the same
- * requester: a step that was taken and whose answer was lost has the same answer again.
+ * The ledger as requesters use it. Every method is one atomic step, and the same requester may repeat it: after a
+ * lost reply the step gives the same answer again.
  *
- * @throws RedisUnavailableError from every method when Redis does not answer: the step may have
- *   been taken.
+ * @throws RedisUnavailableError from every method, if Redis does not answer: the step may have been taken.
  */
 export interface SettlementStore {
-  /** Everything that bears on judging a payment, in one round trip. */
+  /** All facts for the verification of a payment, in one round trip. */
   look(identity: PaymentIdentity, payer: PayerRef): Promise<Look>;
 
-  /** The name of the claim that this requester would make, or has made, of a payment. */
+  /** The claim that this requester makes, or has made, of a payment. */
   refOf(
     payment: ClaimedPayment,
     identity: Pick<PaymentIdentity, 'authorizationId' | 'termsTag'>,
@@ -161,44 +164,45 @@ export interface SettlementStore {
   bindingOf(keyTag: string): Promise<Binding | undefined>;
 
   /**
-   * Binds an idempotency key to a payment. A binding of the same payment that is older than
-   * {@link BINDING_RENEWED_MS} is renewed.
+   * Binds an idempotency key to a payment. A binding of the same payment older than {@link BINDING_RENEWED_MS} is
+   * renewed.
    */
   bind(requester: Requester, payment: BoundPayment): Promise<BindResult>;
 
-  /** @returns whether the key was still bound as said, and is the requester's now. */
+  /** @returns whether the key had the expected binding, and now belongs to the requester. */
   takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean>;
 
-  /** Gives up what this requester itself has bound, if it has. */
+  /** Removes a binding that this requester made. */
   unbind(requester: Requester, payment: BoundPayment): Promise<void>;
 
   /** Whether the ledger holds any claim of an authorization. */
   hasClaim(chainId: number, authorizationId: string): Promise<boolean>;
 
-  /** Makes the record of a payment that was judged good. The requester waits for it from here on. */
+  /** Creates the record of a verified payment. From now on the requester waits for it. */
   claim(requester: Requester, claim: Claim): Promise<ClaimResult>;
 
-  /** Joins the requesters of a claim, or shows that this one still waits. */
+  /** Adds a requester to a claim, or renews its heartbeat. */
   join(ref: ClaimRef, requester: Requester): Promise<JoinResult>;
 
   /**
-   * Sells: before any answer of success, or of 202.
+   * Sells to the requester, before any answer with success or 202. After a request for a 202, a repeatable action is
+   * not withdrawn any more, whatever the result.
    *
-   * @param at - the finality the answer speaks of; `async` for a 202, which needs no payment yet.
+   * @param at - the finality of the answer; `async` for a 202, which needs no payment yet.
    */
   redeem(ref: ClaimRef, requester: Requester, at: Finality | 'async'): Promise<RedeemResult>;
 
   /**
-   * The response that sold did not finish. Only a sale to this requester is rolled back, and never one that a second
-   * requester of its key got. Where the ledger lost the claim, it also forgets that this requester had the sale.
+   * Rolls a sale back whose response could not be completed. Only a sale to this requester is rolled back, and never
+   * one that a second requester of its key received. If the ledger lost the claim, the stored owner is deleted too.
    */
   rollBack(ref: ClaimRef, authorizationId: string, requester: Requester): Promise<boolean>;
 
   /**
-   * The requester is gone: its time is up, or its client closed the connection. Where nothing was ever signed and no
-   * 202 was answered, the end of its time withdraws the claim for all, and so does the leaving of the last one.
+   * The requester leaves: its time is over, or its client closed the connection. If nothing was signed and no 202 was
+   * answered, the claim is withdrawn for all at the end of the time, or when the last requester leaves.
    *
-   * @param knownHash - a transaction of it that this process knows of: then nothing is withdrawn.
+   * @param knownHash - a transaction that this process knows; then nothing is withdrawn.
    */
   leave(
     ref: ClaimRef,
@@ -208,34 +212,47 @@ export interface SettlementStore {
   ): Promise<LeaveResult>;
 
   /**
-   * After a ledger went back: replays a sale. Where the ledger lost the claim it stores the requester, so that no other
-   * one adopts, claims or buys it. A sale to two requesters of one key can be rolled back by neither.
+   * Replays a sale after the ledger went back. If the ledger lost the claim, the owner is stored, so that no other
+   * requester adopts, claims or buys it. Neither of two requesters of one key can roll the sale back.
    *
-   * @returns whether the sale is stored, or was a 202 whose claim has ended unpaid: nothing is left to replay.
+   * @returns whether nothing is left to replay: the sale is stored, or was a 202 whose claim has ended unpaid.
    */
   replaySale(sale: AcknowledgedSale): Promise<boolean>;
 
   /**
-   * After a ledger went back: replays a withdrawal that was acknowledged. Nothing was signed for it then, so only a
-   * signature made since can be under way.
+   * Replays an acknowledged withdrawal after the ledger went back. Nothing was signed before the withdrawal, so only
+   * a later signature can be in flight.
    *
    * @returns whether nothing of it is sent.
    */
   replayWithdrawal(withdrawal: AcknowledgedWithdrawal): Promise<boolean>;
 
   /**
-   * Shows that a process lives which answers requesters. After a ledger went back, nothing is sold and no older claim is
-   * taken by a lane before every process that lived has replayed its answers, or has been awaited for long enough.
+   * Reports that a process lives which answers requesters. After a ledger went back, nothing is sold, and lanes take
+   * no older claims, until every earlier process has replayed its answers or the wait is over.
    *
-   * @param hasReplayed - whether it has replayed everything. Asked once it is known which state of the ledger this is.
-   * @throws LedgerEpochChangedError when the ledger went back meanwhile.
+   * @param hasReplayed - whether this process has replayed everything; called after the state of the ledger is known.
+   * @throws LedgerEpochChangedError if the ledger went back meanwhile.
    */
   heartbeat(chainId: number, processId: string, hasReplayed: () => boolean): Promise<void>;
 
-  /** Makes a record of a payment whose claim the ledger lost, sold to this requester. */
+  /**
+   * Reports that a process ends and has written everything, so that a ledger that goes back does not wait for it. Its
+   * last step.
+   *
+   * @param hasReplayed - as in {@link heartbeat}. If it returns `false`, nothing is reported.
+   * @throws LedgerEpochChangedError if the ledger went back meanwhile: then the ledger waits for this process.
+   */
+  depart(chainId: number, processId: string, hasReplayed: () => boolean): Promise<void>;
+
+  /** Creates a record for a payment whose claim the ledger lost, sold to this requester. */
   adopt(requester: Requester, adoption: Adoption): Promise<AdoptResult>;
 
-  /** Told when the ledger of a chain went back. @returns how to stop listening. */
+  /**
+   * Registers a callback for a ledger that went back.
+   *
+   * @returns a function that removes the callback.
+   */
   onEpochChange(listener: (chainId: number) => void): () => void;
 }
 
@@ -243,42 +260,45 @@ export interface PayerRef {
   readonly chainId: number;
   readonly asset: Address;
   readonly payer: Address;
-  /** What its failures are held against; see `Judge.blamedFor`. */
-  readonly blamed: string;
+  /** The names that its failures count against; see `ClaimRules.blamedFor`. */
+  readonly blamed: readonly string[];
 }
 
-/** How long what has finished is kept: the details of a record, and its tombstone. */
+/** How long finished settlements are stored: details and tombstone. */
 export interface LedgerLifetimes {
   readonly retentionSeconds: number;
   readonly tombstoneSeconds: number;
 }
 
-/** As scripts take it. */
+/** Lifetimes in the form of script arguments. */
 export function lifeOf(
   lifetimes: LedgerLifetimes,
 ): readonly [tombstone: number, retention: number] {
   return [lifetimes.tombstoneSeconds, lifetimes.retentionSeconds];
 }
 
-/** Settings and lifetimes of a ledger. */
+/** Limits and lifetimes of a ledger. */
 export interface LedgerLimits extends LedgerLifetimes {
   readonly queueMax: number;
-  /** Milliseconds after an inclusion from which on everybody may have the sale. */
+  /** Milliseconds after an inclusion after which every requester may have the sale. */
   readonly saleGraceMs: number;
 }
 
-/** Beyond this many requesters of one claim the next is answered at once. */
+/** A claim with this many requesters answers further ones at once. */
 export const WAITING_MAX = 64;
-/** A waiter that has not shown itself for this long is gone. */
+/** A requester without a heartbeat for this long does not count any more. */
 export const WAITER_LIVES_MS = 5000;
 /**
- * What was claimed before a ledger went back, or this soon after, is not withdrawn: bytes that the ledger
- * lost may have been sent for its authorization.
+ * A claim from before a ledger went back, or from within this time after it, is not withdrawn: signed bytes that the
+ * ledger lost may have been sent.
  */
 export const UNSURE_MS = 10_000;
-/** After a ledger went back nothing is sold for this long in any case: it may not know of every process that lived. */
+/**
+ * After a ledger went back, nothing is sold for at least this long, because the ledger may not know every process
+ * that lived.
+ */
 export const RESTATE_MS = 3000;
-/** A claim is made within this time of the binding of its idempotency key. */
+/** A claim is made within this time after the binding of its idempotency key. */
 export const BINDING_RENEWED_MS = 100_000;
-/** From then on the binding of a payment of which nothing is left may be taken over. */
+/** After this time, a binding without any claim may be taken over. */
 export const BINDING_ABANDONED_MS = 150_000;

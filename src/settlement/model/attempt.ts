@@ -9,7 +9,7 @@ export interface SignedTransaction {
   readonly gas: bigint;
   /** Milliseconds since the epoch. */
   readonly signedAt: number;
-  /** It only uses the account nonce up: it settles nothing. */
+  /** A no-op uses the account nonce up and settles nothing. */
   readonly isNoop: boolean;
 }
 
@@ -26,9 +26,9 @@ export interface SignedTransaction {
  */
 export interface Attempt {
   readonly accountNonce: number;
-  /** As the first of its transactions was. */
+  /** The kind of its first transaction; a later one may be a no-op that replaces it. */
   readonly kind: 'single' | 'batch' | 'noop' | 'fund' | 'refill';
-  /** In the order in which a batch calls them. */
+  /** Settlements of this attempt, in the order in which a batch calls them. */
   readonly settlementIds: readonly string[];
   /** Oldest first; never empty. */
   readonly transactions: readonly SignedTransaction[];
@@ -39,9 +39,9 @@ export interface Attempt {
    * has it; the hash of a future block cannot be guessed.
    */
   readonly newestBlock?: { readonly number: bigint; readonly hash: Hex };
-  /** Of a `fund`. */
+  /** Set for the kind `fund` only. */
   readonly funding?: Funding;
-  /** Of a `refill`. */
+  /** Set for the kind `refill` only. */
   readonly refill?: Transfer;
 }
 
@@ -54,7 +54,7 @@ export interface Transfer {
 /** Native coins for a transaction that a payer has signed and cannot pay for. */
 export interface Funding {
   readonly payer: Address;
-  /** Of the payer's transaction. Each is paid for once, ever. */
+  /** The nonce of the payer's own transaction. Each nonce is funded once, ever. */
   readonly payerNonce: number;
   readonly valueWei: bigint;
   /** The settlement that needs it. */
@@ -70,7 +70,7 @@ export interface KnownFunding {
 
 export function newestTransactionOf(attempt: Attempt): SignedTransaction {
   const newest = attempt.transactions.at(-1);
-  if (newest === undefined) throw new TypeError('an attempt without a transaction');
+  if (newest === undefined) throw new TypeError('an attempt has no transaction');
   return newest;
 }
 

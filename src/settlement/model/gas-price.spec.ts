@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bumpedFees, feesFor, leastTipToOffer } from './gas-price.js';
+import { bumpedFees, feesFor, leastTipToOffer, leastTipUrged } from './gas-price.js';
 
 const GWEI = 1_000_000_000n;
 const market = {
@@ -68,13 +68,53 @@ describe('bumpedFees', () => {
 });
 
 describe('leastTipToOffer', () => {
+  const [suggested, affordable] = [GWEI / 20n, 5n * GWEI];
+
+  it.each<[string, readonly bigint[], bigint]>([
+    ['none has said anything', [0n, 0n], 0n],
+    ['no endpoint is left', [], 0n],
+    ['both want the same', [GWEI, GWEI], GWEI],
+    ['one of two alone wants more', [5n * GWEI, 0n], 0n],
+    ['both want more, one of them much more', [5n * GWEI, GWEI / 10n], GWEI / 10n],
+    ['two of three want more', [4n * GWEI, GWEI, 0n], GWEI],
+    ['one of two wants more than is paid', [50n * GWEI, GWEI], GWEI],
+    ['both want more than is paid', [7n * GWEI, 50n * GWEI], 7n * GWEI],
+    ['the only one wants a little more', [GWEI / 10n], GWEI / 10n],
+    ['the only one wants much more', [4n * GWEI], GWEI / 2n],
+    ['the only one wants more than is paid', [7n * GWEI], 7n * GWEI],
+  ])('where %s', (_, leastTips, expected) => {
+    const shown = { named: 5n * GWEI, mined: 0n };
+    expect(leastTipToOffer(leastTips, suggested, affordable, shown)).toBe(expected);
+  });
+});
+
+describe('leastTipToOffer beside what blocks have shown', () => {
+  it.each<[string, readonly bigint[], bigint, bigint, bigint]>([
+    ['is what was mined', [4n * GWEI, 0n], 4n * GWEI, 2n * GWEI, 2n * GWEI],
+    ['is no more than any endpoint wants', [GWEI, 0n], GWEI, 3n * GWEI, GWEI],
+    ['is nothing where no endpoint refuses', [0n, 0n], 0n, 3n * GWEI, 0n],
+    ['is what can be paid', [9n * GWEI, 0n], 9n * GWEI, 9n * GWEI, 5n * GWEI],
+    [
+      'is above ten times the suggestion of the only one',
+      [4n * GWEI],
+      4n * GWEI,
+      9n * GWEI,
+      4n * GWEI,
+    ],
+    ['is what the only one wants above the cap', [9n * GWEI], 9n * GWEI, GWEI, 9n * GWEI],
+  ])('%s', (_, leastTips, named, mined, expected) => {
+    expect(leastTipToOffer(leastTips, 1n, 5n * GWEI, { named, mined })).toBe(expected);
+  });
+});
+
+describe('leastTipUrged', () => {
   it('is what all endpoints take', () => {
-    expect(leastTipToOffer([0n, GWEI, 2n * GWEI], 5n * GWEI)).toBe(2n * GWEI);
-    expect(leastTipToOffer([], 5n * GWEI)).toBe(0n);
+    expect(leastTipUrged([0n, GWEI, 2n * GWEI], 5n * GWEI)).toBe(2n * GWEI);
+    expect(leastTipUrged([], 5n * GWEI)).toBe(0n);
   });
 
   it('leaves an endpoint out that wants more than is paid, as long as another one does not', () => {
-    expect(leastTipToOffer([GWEI, 50n * GWEI], 5n * GWEI)).toBe(GWEI);
-    expect(leastTipToOffer([7n * GWEI, 50n * GWEI], 5n * GWEI)).toBe(7n * GWEI);
+    expect(leastTipUrged([GWEI, 50n * GWEI], 5n * GWEI)).toBe(GWEI);
+    expect(leastTipUrged([7n * GWEI, 50n * GWEI], 5n * GWEI)).toBe(7n * GWEI);
   });
 });

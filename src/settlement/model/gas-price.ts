@@ -17,11 +17,11 @@ export interface Fees {
 }
 
 export interface FeeMarket {
-  /** Of the newest block. Always 0 on BNB Chain (BEP-226), where the price is the tip alone. */
+  /** The base fee of the newest block. Always 0 on BNB Chain (BEP-226), where the price is the tip alone. */
   readonly baseFeePerGas: bigint;
   /** The tip the nodes suggest. Of two it is the lower one, as one of them may be far off. */
   readonly suggestedTip: bigint;
-  /** The least tip the endpoints take, as far as they have said. */
+  /** The least tip the endpoints take, as far as they have said and are believed. */
   readonly leastTip: bigint;
   /** `MAX_GAS_PRICE_GWEI`, in wei. */
   readonly cap: bigint;
@@ -29,7 +29,10 @@ export interface FeeMarket {
 
 /** The market for a transaction that its price did not bring into a block. */
 export interface UrgentMarket {
-  /** What two endpoints agree on, or the only one says; absent where nothing is to be believed at once. */
+  /**
+   * The market that two endpoints agree on, or the only endpoint gives; absent where no value can
+   * be believed at once.
+   */
   readonly agreed?: FeeMarket;
   /** The highest that any endpoint says. */
   readonly highest: FeeMarket;
@@ -75,13 +78,44 @@ export function bumpedFees(previous: Fees, { agreed, highest }: UrgentMarket): F
   return maxFee <= highest.cap ? { maxFeePerGas: maxFee, maxPriorityFeePerGas: tip } : undefined;
 }
 
+/** The only endpoint that can be asked has its price up to this multiple of the tip that is suggested. */
+const LONE_FACTOR = 10n;
+
 /**
- * The least tip to offer, given the least that each endpoint takes (0 for those that have not said):
- * what every endpoint takes whose price can be paid. Where none can be paid it is the lowest of all.
+ * The least tip to offer at first, given the least that each endpoint takes (0 for those that have not said): what two
+ * endpoints reach, as one of them may name any. The only endpoint is believed up to {@link LONE_FACTOR} times the
+ * suggestion. One is believed as well up to the tip that a block has shown to suffice. What an endpoint wants beyond
+ * that is reached by replacements, see {@link leastTipUrged}. A price above what is paid is returned as it is: sent
+ * below it nothing would be taken.
  *
+ * @param suggested - wei; the tip that is suggested.
  * @param affordable - wei; the most that is paid for a tip.
  */
-export function leastTipToOffer(leastTips: readonly bigint[], affordable: bigint): bigint {
+export function leastTipToOffer(
+  leastTips: readonly bigint[],
+  suggested: bigint,
+  affordable: bigint,
+  { named, mined }: ShownTip,
+): bigint {
+  const [most = 0n, second] = [...leastTips].sort((a, b) => (a < b ? 1 : a > b ? -1 : 0));
+  if (second === undefined && most > affordable) return most;
+  const shown = minOf(minOf(named, mined), affordable);
+  return maxOf(second ?? minOf(most, suggested * LONE_FACTOR), shown);
+}
+
+/** Wei. An endpoint may take all and forward nothing: then no refusal of the others, nor its suggestion, says enough. */
+interface ShownTip {
+  /** The highest that any endpoint named lately. */
+  readonly named: bigint;
+  /** The lowest tip of the lanes that was mined lately; before there is one, the least that validators take. */
+  readonly mined: bigint;
+}
+
+/**
+ * The least tip for what its price did not bring into a block: what every endpoint takes whose price can be paid. Where
+ * none can be paid it is the lowest of all.
+ */
+export function leastTipUrged(leastTips: readonly bigint[], affordable: bigint): bigint {
   const payable = leastTips.filter((tip) => tip <= affordable);
   return payable.length > 0
     ? payable.reduce(maxOf)
@@ -92,7 +126,7 @@ function bump(wei: bigint): bigint {
   return (wei * BUMP_NUMERATOR) / BUMP_DENOMINATOR + 1n;
 }
 
-function maxOf(a: bigint, b: bigint): bigint {
+export function maxOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 

@@ -7,8 +7,10 @@ import { actionOf } from '../../protocol/schemes/registry.js';
 export interface Sendable {
   readonly id: string;
   readonly payment: AcceptedPayment;
-  /** It shared a transaction before and was not paid by it. */
+  /** The settlement shared a transaction before and was not paid by it. */
   readonly goesAlone: boolean;
+  /** How often its simulation had no result. */
+  readonly tries?: number;
 }
 
 export interface BatchRules {

@@ -1,7 +1,7 @@
 import type { TreasuryStatus } from './refill.js';
 
 /** Why a lane takes no work at the moment. */
-export type LaneTrouble =
+export type LaneCondition =
   | 'no_gas'
   | 'budget_exhausted'
   | 'gas_price_cap'
@@ -20,11 +20,11 @@ export interface LaneStatus {
   readonly chainId: number;
   readonly signer: string;
   readonly processId: string;
-  readonly trouble: LaneTrouble | undefined;
+  readonly trouble: LaneCondition | undefined;
   readonly balanceWei: string;
   /** How many more settlements its gas money pays for, at the price of now. */
   readonly settlementsLeft: number;
-  /** It was offered what costs more than it has, though it may pay for much else. */
+  /** The lane was offered a transaction that costs more than its balance; cheaper ones it can still send. */
   readonly isShort?: boolean;
   /** Attempts in flight, and how many there may be. */
   readonly inFlight: number;
@@ -44,8 +44,8 @@ export interface LaneStatus {
   readonly gasPriceWei: string;
   /** Assets it has stopped serving: transfers of them succeeded without moving tokens. */
   readonly suspendedAssets: readonly string[];
-  /** It serves only what names its account, and is not offered any more. */
+  /** The lane serves only payments that name its account, and `/supported` offers it no longer. */
   readonly isRetiring?: boolean;
-  /** Of the account that refills the lanes; it serves nothing. */
+  /** Set for the account that refills the lanes; it settles nothing itself. */
   readonly treasury?: TreasuryStatus;
 }

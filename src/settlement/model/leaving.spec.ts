@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Hex } from 'viem';
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
-import { mayLeave } from '../../history/evictor.js';
+import { mayEvict } from '../../history/evictor.js';
 import type { RecordedSettlement } from './recorded-settlement.js';
 import type { SettlementState } from './settlement.js';
 
@@ -10,13 +10,13 @@ const TX: Hex = `0x${'5f'.repeat(32)}`;
 interface Ended {
   readonly isPaid?: boolean;
   readonly isSold?: boolean;
-  readonly isTold?: boolean;
+  readonly isAcknowledged?: boolean;
   readonly transaction?: Hex | undefined;
   readonly finished?: number | undefined;
 }
 
 function ended(state: SettlementState, of: Ended): RecordedSettlement {
-  const { isPaid = false, isSold = false, isTold = false } = of;
+  const { isPaid = false, isSold = false, isAcknowledged = false } = of;
   const transaction = 'transaction' in of ? of.transaction : TX;
   const finished = 'finished' in of ? of.finished : 2;
   return {
@@ -28,7 +28,7 @@ function ended(state: SettlementState, of: Ended): RecordedSettlement {
     }),
     details: undefined,
     authorizationId: 'auth',
-    isAcknowledged: isTold,
+    isAcknowledged,
     isPinned: false,
     blockHash: undefined,
     times: { claimed: 1, included: undefined, finished },
@@ -37,13 +37,17 @@ function ended(state: SettlementState, of: Ended): RecordedSettlement {
 
 describe('a finished settlement', () => {
   it.each<[string, SettlementState, Ended]>([
-    ['was paid and sold', 'finalized', { isPaid: true, isSold: true, isTold: true }],
-    ['was paid by a copy, and sold', 'foreign', { isPaid: true, isSold: true, isTold: true }],
+    ['was paid and sold', 'finalized', { isPaid: true, isSold: true, isAcknowledged: true }],
+    [
+      'was paid by a copy, and sold',
+      'foreign',
+      { isPaid: true, isSold: true, isAcknowledged: true },
+    ],
     ['was used elsewhere', 'foreign', {}],
     ['reverted', 'reverted', {}],
     ['expired', 'expired', {}],
   ])('may leave that %s', (_, state, of) => {
-    expect(mayLeave(ended(state, of))).toBe(true);
+    expect(mayEvict(ended(state, of))).toBe(true);
   });
 
   it.each<[string, SettlementState, Ended]>([
@@ -56,9 +60,13 @@ describe('a finished settlement', () => {
       { isPaid: true, isSold: true, transaction: undefined },
     ],
     // Success was acknowledged, and a reorganisation of the chain dropped the payment.
-    ['was acknowledged as paid, and expired', 'expired', { isSold: true, isTold: true }],
-    ['was acknowledged as paid, and reverted', 'reverted', { isSold: true, isTold: true }],
-    ['was acknowledged as paid, and used elsewhere', 'foreign', { isSold: true, isTold: true }],
+    ['was acknowledged as paid, and expired', 'expired', { isSold: true, isAcknowledged: true }],
+    ['was acknowledged as paid, and reverted', 'reverted', { isSold: true, isAcknowledged: true }],
+    [
+      'was acknowledged as paid, and used elsewhere',
+      'foreign',
+      { isSold: true, isAcknowledged: true },
+    ],
     ['was accepted, and used elsewhere', 'foreign', { isSold: true }],
     ['was withdrawn', 'withdrawn', {}],
     ['is not finished', 'included', { isPaid: true, isSold: true, finished: undefined }],
@@ -69,6 +77,6 @@ describe('a finished settlement', () => {
     ],
     ['waits', 'queued', {}],
   ])('stays that %s', (_, state, of) => {
-    expect(mayLeave(ended(state, of))).toBe(false);
+    expect(mayEvict(ended(state, of))).toBe(false);
   });
 });

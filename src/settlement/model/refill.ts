@@ -93,7 +93,7 @@ export interface LastRefill {
   readonly to: string;
   /** Decimal. */
   readonly valueWei: string;
-  /** Of the treasury. */
+  /** The account nonce of the treasury's transfer. */
   readonly accountNonce: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -102,7 +102,7 @@ export interface LastRefill {
 /** The status of a treasury, beside that of every lane. Wei, decimal. */
 export interface TreasuryStatus {
   readonly dailyCapWei: string;
-  /** Reserved or spent since 0:00 UTC, gas included. */
+  /** Wei that the treasury reserved or spent since 0:00 UTC, with gas. */
   readonly spentTodayWei: string;
   readonly lastRefill?: LastRefill;
 }

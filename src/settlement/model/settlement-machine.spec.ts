@@ -4,8 +4,8 @@ import {
   isFinishedStage,
   LISTINGS_OF,
   nextStage,
-  type SettlementEvent,
   type Stage,
+  type StageEvent,
   STAGES,
   STATE_OF,
 } from './settlement-machine.js';
@@ -33,7 +33,7 @@ const EVENTS = [
   'unparked',
   'recollect',
   'restored',
-] as const satisfies readonly SettlementEvent[];
+] as const satisfies readonly StageEvent[];
 
 /**
  * Written out a second time, cell by cell, in the order of {@link EVENTS}; `.` is what cannot happen.
@@ -67,7 +67,7 @@ describe('the settlement machine', () => {
   });
 
   it('never takes an attempt that may land out of the hands of a lane without a final answer', () => {
-    const givenUp: readonly SettlementEvent[] = ['refused', 'withdrawn', 'given_back', 'postponed'];
+    const givenUp: readonly StageEvent[] = ['refused', 'withdrawn', 'given_back', 'postponed'];
     for (const stage of ['attempt', 'parked', 'included'] as const) {
       expect(givenUp.map((event) => nextStage(stage, event))).toEqual(givenUp.map(() => undefined));
     }

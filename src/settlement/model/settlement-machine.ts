@@ -1,9 +1,9 @@
 import type { SettlementState } from './settlement.js';
 
 /**
- * What can happen to a settlement, as one table. A stage is where a claim stands; an event moves it to
- * another stage. What is not in the table cannot happen: the Lua scripts are given the same table and
- * refuse the rest.
+ * The state machine of a settlement, as one table. A stage is where a claim stands; an event moves
+ * it to another stage. A transition outside the table cannot happen: the Lua scripts are given the
+ * same table and refuse the rest.
  */
 
 /**
@@ -28,7 +28,7 @@ export type Stage =
   | 'foreign'
   | 'withdrawn';
 
-export type SettlementEvent =
+export type StageEvent =
   /** A requester's payment was judged good. */
   | 'claimed'
   /** It was claimed, and there is nothing to send: it is settled by its record. */
@@ -97,7 +97,7 @@ export const STATE_OF: Readonly<Record<Exclude<Stage, 'none'>, SettlementState>>
  * and enters those of the new one.
  *
  * - `live`: it is the live claim of its authorization, and one of the chain's unfinished.
- * - `queued`: it counts for the length of the queue and for the share of its payee.
+ * - `queued`: it counts for the length of the queue and for the share of the account it is charged to.
  * - `reserved`: its amount counts against the payer's balance.
  * - `pending`, `ready`, `later`, `work`, `parked`: the list of that stage.
  */
@@ -119,7 +119,7 @@ export const LISTINGS_OF: Readonly<Record<Stage, readonly Listing[]>> = {
   withdrawn: [],
 };
 
-type Row = Readonly<Partial<Record<SettlementEvent, Stage>>>;
+type Row = Readonly<Partial<Record<StageEvent, Stage>>>;
 
 /** An attempt that is dead, or may be: what a final block can say of it. */
 const OUTCOMES: Row = {
@@ -177,7 +177,7 @@ export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
 };
 
 /** @returns the next stage; `undefined` where the event cannot happen in this stage. */
-export function nextStage(stage: Stage, event: SettlementEvent): Stage | undefined {
+export function nextStage(stage: Stage, event: StageEvent): Stage | undefined {
   return TRANSITIONS[stage][event];
 }
 
@@ -208,7 +208,7 @@ export function isFinishedStage(stage: Stage): boolean {
  */
 export function machineLua(): string {
   const cells = STAGES.flatMap((stage) =>
-    (Object.keys(TRANSITIONS[stage]) as SettlementEvent[]).map((event) => {
+    (Object.keys(TRANSITIONS[stage]) as StageEvent[]).map((event) => {
       const next = nextStage(stage, event) ?? stage;
       const { leaves, enters } = effectsOf(stage, next);
       const lists = [

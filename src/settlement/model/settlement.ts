@@ -63,6 +63,8 @@ export interface SettlementView {
    * later answer has the same one.
    */
   readonly settledAmount: bigint | undefined;
+  /** When an operator closed it as delivered or refunded by hand; milliseconds since the epoch. Only in the ledger. */
+  readonly closedAt?: number;
 }
 
 /** All that is known of a settlement, as the status endpoint tells it; kept for the retention time. */

@@ -1,22 +1,16 @@
 import type { Reason } from '../../protocol/reasons.js';
-import { type SettlementEvent, STAGES, TRANSITIONS } from './settlement-machine.js';
+import { type StageEvent, STAGES, TRANSITIONS } from './settlement-machine.js';
 
 /**
- * What becomes of an approval that the operator pays for, as one table beside that of its settlement. Its events
- * are those of the settlement, and two of its own. The Lua scripts are given the same table. An event that is
- * not listed for a state leaves the approval in it.
- *
- * - `none`: the ledger does not know it. `asked`: it waits for a place of a lane.
- * - `waiting`: it has a place, and its payer was sent nothing for it.
- * - `funded`: its payer was sent native coins for it, and the payment was not sent.
- * - `approved`: the payment was sent; its payer paid for the approval itself. `sponsored`: likewise, after a funding.
- * - `wasted`: its payer was sent coins, and the payee was not paid. `ended`: all other ends.
+ * The state machine of an approval that the operator pays for, as one table beside that of its
+ * settlement. Its events are those of the settlement, and two of its own. The Lua scripts are given
+ * the same table. An event that is not listed for a state leaves the approval in it.
  */
 export type SponsoringState =
   'none' | 'asked' | 'waiting' | 'funded' | 'approved' | 'sponsored' | 'wasted' | 'ended';
 
 export type SponsoringEvent =
-  | SettlementEvent
+  | StageEvent
   /** The transaction that sends its payer native coins is stored. */
   | 'funded'
   /** The lane refuses it for a reason that is not its payer's: see {@link isBlameless}. */
@@ -121,7 +115,7 @@ export const SPONSORING_STATES = Object.keys(SPONSORING) as readonly SponsoringS
 /** Every event that some state handles. */
 export const SPONSORING_EVENTS: readonly SponsoringEvent[] = [
   ...new Set<SponsoringEvent>([
-    ...STAGES.flatMap((stage) => Object.keys(TRANSITIONS[stage]) as SettlementEvent[]),
+    ...STAGES.flatMap((stage) => Object.keys(TRANSITIONS[stage]) as StageEvent[]),
     'funded',
     'turned_away',
   ]),
@@ -135,7 +129,7 @@ export function sponsoringCell(
 }
 
 /** The event for an approval, given that of its settlement and why that ends. */
-export function sponsoringEvent(event: SettlementEvent, reason?: Reason): SponsoringEvent {
+export function sponsoringEvent(event: StageEvent, reason?: Reason): SponsoringEvent {
   return event === 'refused' && reason !== undefined && isBlameless(reason) ? 'turned_away' : event;
 }
 
@@ -160,7 +154,7 @@ export function mayHavePlace(held: number, free: number): boolean {
   return held < free;
 }
 
-/** Of what may wait for lanes, the part that may wait for places. */
+/** How many of `queueMax` settlements may wait for a sponsoring place. */
 export function sponsoredMost(queueMax: number): number {
   return Math.ceil(queueMax / 4);
 }

@@ -20,7 +20,7 @@ export interface ClaimedSettlement {
   readonly traceparent?: string;
 }
 
-/** The larger, the fewer jobs; and the longer one stays open for the slowest of what it carries. */
+/** A larger number means fewer jobs, but a job stays open until its slowest settlement is done. */
 export const SETTLEMENTS_OF_A_JOB = 64;
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { QueueWorld } from '../../../test/builders/platform/queue/queue-world.js';
 import {
   aSilentRedis,
@@ -62,6 +62,19 @@ describe('processors whose Redis of the queue does not answer', () => {
     expect(await msOf(() => world.stop())).toBeLessThan(500);
     await delay(200);
     expect(silent.connections).toBe(0);
+  });
+
+  it('report an outage once, also when it lasts', async () => {
+    const consumer = await consumerOn(NOWHERE);
+    await delay(100);
+    expect(troubles).toBe(1);
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now + 3_600_000);
+    consumer.failed(new Error('still away'));
+    clock.mockRestore();
+    expect(troubles).toBe(1);
+    await consumer.stop();
+    await world.stop();
   });
 
   it('do not wait for one that was never there', async () => {

@@ -16,10 +16,8 @@ const LOOK_INTERVAL_MS = 1000;
 const READERS = 4;
 /** Jobs a reader has open at once. A job is open as long as one of its settlements is worked on. */
 const JOBS_PER_READER = 5000;
-/** Of these together the ledger is asked at once. */
+/** Most settlements that one question to the ledger covers. */
 const LOOKED_AT_ONCE = 1000;
-/** Each reader says at each attempt to connect that it failed, and for each job that is lost that it is. */
-const TROUBLE_EVERY_MS = 60_000;
 
 /**
  * Takes the jobs of one chain: each marks its settlements as ready for the lanes and stays open until
@@ -33,9 +31,10 @@ export class SettlementConsumer {
   #marking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** While jobs are taken. */
-  #onTrouble: ((error: Error) => void) | undefined;
+  #onError: ((error: Error) => void) | undefined;
   #isLooking = false;
-  #troubleAt = -Infinity;
+  /** From the first failure until a job arrives. Readers report each attempt to connect, and each lost job. */
+  #isFailing = false;
 
   constructor(
     private readonly chainId: number,
@@ -43,9 +42,9 @@ export class SettlementConsumer {
     private readonly observer: Pick<JobObserver, 'finished'>,
   ) {}
 
-  /** @param onTrouble - told of trouble with jobs, and with the ledger beside them; once a minute while it lasts. */
-  start(onTrouble: (error: Error) => void): void {
-    this.#onTrouble = onTrouble;
+  /** @param onError - called for failures of jobs, and of the ledger beside them: once until a job arrives again. */
+  start(onError: (error: Error) => void): void {
+    this.#onError = onError;
     for (const reader of this.#readers) this.#read(reader);
     this.#timer = setInterval(() => void this.#closeFinished(), LOOK_INTERVAL_MS);
   }
@@ -54,7 +53,7 @@ export class SettlementConsumer {
   async pause(): Promise<void> {
     clearInterval(this.#timer);
     // A reader that is pausing may fetch one more, which is given up as well.
-    this.#onTrouble = undefined;
+    this.#onError = undefined;
     const pausing = this.#readers.map((reader) => reader.pause(true));
     this.#open.giveUp();
     await Promise.all(pausing);
@@ -66,7 +65,7 @@ export class SettlementConsumer {
    */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#onTrouble = undefined;
+    this.#onError = undefined;
     const closing = this.#readers.splice(0).map((reader) => reader.close());
     this.#open.giveUp();
     await Promise.all(closing);
@@ -80,7 +79,7 @@ export class SettlementConsumer {
   /** A reader that Nest has made. */
   readBy(reader: QueueReader): void {
     this.#readers.push(reader);
-    if (this.#onTrouble !== undefined) this.#read(reader);
+    if (this.#onError !== undefined) this.#read(reader);
   }
 
   #read(reader: QueueReader): void {
@@ -91,7 +90,8 @@ export class SettlementConsumer {
   }
 
   async work(job: Job<SettlementJob>, token: string | undefined): Promise<void> {
-    if (this.#onTrouble === undefined) return await this.#giveUp(job, token);
+    if (this.#onError === undefined) return await this.#giveUp(job, token);
+    this.#isFailing = false;
     const order = readJob(job.data);
     // Nothing that we wrote: it leaves the queue.
     if (order === undefined) return;
@@ -123,7 +123,7 @@ export class SettlementConsumer {
   }
 
   async #closeFinished(): Promise<void> {
-    // One look at a time: those of a slow Redis would pile up.
+    // One look at a time: with a slow Redis several would pile up.
     if (this.#isLooking) return;
     this.#isLooking = true;
     const ids = this.#open.settlements;
@@ -142,10 +142,9 @@ export class SettlementConsumer {
   }
 
   failed(error: Error): void {
-    const now = performance.now();
-    if (this.#onTrouble === undefined || now - this.#troubleAt < TROUBLE_EVERY_MS) return;
-    this.#troubleAt = now;
-    this.#onTrouble(error);
+    if (this.#onError === undefined || this.#isFailing) return;
+    this.#isFailing = true;
+    this.#onError(error);
   }
 }
 

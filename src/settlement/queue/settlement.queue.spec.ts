@@ -20,7 +20,7 @@ function queue(traceparent?: string) {
     return redis.answer();
   };
   const log = {
-    troubled: () => void logged.push('troubled'),
+    failed: () => void logged.push('failed'),
     recovered: () => void logged.push('recovered'),
   };
   const observer = { ...NO_TRACES, traceOfRequest: () => traceparent };
@@ -72,11 +72,11 @@ describe('a queue whose Redis is away', () => {
     redis.answer = away;
     await add('a');
     await add('b');
-    expect(logged).toEqual(['troubled']);
+    expect(logged).toEqual(['failed']);
     redis.answer = taken;
     await add('c');
     await add('d');
-    expect(logged).toEqual(['troubled', 'recovered']);
+    expect(logged).toEqual(['failed', 'recovered']);
     expect(calls).toHaveLength(4);
   });
 
@@ -92,13 +92,13 @@ describe('a queue whose Redis is away', () => {
       });
     await add('a');
     await jest.advanceTimersByTimeAsync(1000);
-    expect(logged).toEqual(['troubled']);
+    expect(logged).toEqual(['failed']);
     await add('b');
     expect(calls).toHaveLength(1);
     redis.answer = taken;
     thaw();
     await turn();
-    expect(logged).toEqual(['troubled', 'recovered']);
+    expect(logged).toEqual(['failed', 'recovered']);
     await add('c');
     expect(calls.flat().map(({ data }) => data.settlementIds)).toEqual([['a'], ['c']]);
   });
@@ -118,9 +118,9 @@ describe('a queue whose Redis is away', () => {
     redis.answer = taken;
     lose();
     await turn();
-    expect(logged).toEqual(['troubled']);
+    expect(logged).toEqual(['failed']);
     await add('b');
     expect(calls).toHaveLength(2);
-    expect(logged).toEqual(['troubled', 'recovered']);
+    expect(logged).toEqual(['failed', 'recovered']);
   });
 });

@@ -10,9 +10,9 @@ import { type ClaimedSettlement, jobsFor, type SettlementJob } from './settlemen
 /** One queue per chain. BullMQ allows no `:` in its name. */
 export const queueNameOf = (chainId: number): string => `settle-${chainId}`;
 
-/** Told once when jobs are not taken any more, and once when they are again. */
+/** One call when jobs cannot be added any more, and one when they can be again. */
 export interface QueueLog {
-  troubled(error: unknown): void;
+  failed(error: unknown): void;
   recovered(): void;
 }
 
@@ -29,7 +29,7 @@ export class SettlementQueue {
   #waiting: ClaimedSettlement[] = [];
   readonly #turnEnd = new TickCoalescer(() => void this.#flush());
   #late = 0;
-  #isTroubled = false;
+  #isFailing = false;
 
   constructor(
     private readonly queue: Pick<Queue<SettlementJob>, 'addBulk'>,
@@ -59,7 +59,7 @@ export class SettlementQueue {
         this.#taken();
         return;
       }
-      this.#fail(new Error(`no answer in ${TAKEN_MS} ms`));
+      this.#fail(new Error(`Redis did not answer in ${TAKEN_MS} ms`));
       this.#late += 1;
       await adding.finally(() => (this.#late -= 1));
       this.#taken();
@@ -80,17 +80,21 @@ export class SettlementQueue {
 
   #taken(): void {
     // Others that were sent before may still be on their way: then it is not over.
-    if (!this.#isTroubled || this.#late > 0) return;
-    this.#isTroubled = false;
+    if (!this.#isFailing || this.#late > 0) return;
+    this.#isFailing = false;
     this.log.recovered();
   }
 
   #fail(error: unknown): void {
-    if (this.#isTroubled) return;
-    this.#isTroubled = true;
-    this.log.troubled(error);
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.log.failed(error);
   }
 }
+
+/** The queue of each chain, by its id. */
+@Injectable()
+export class SettlementQueues extends Map<number, Pick<SettlementQueue, 'add'>> {}
 
 /** The queue of one chain, made by Nest. */
 export function settlementQueueFor(chainId: number): Type<SettlementQueue> {
@@ -100,12 +104,14 @@ export function settlementQueueFor(chainId: number): Type<SettlementQueue> {
       @InjectQueue(queueNameOf(chainId)) queue: Queue<SettlementJob>,
       @Inject(JobObserver) observer: JobObserver,
       logger: PinoLogger,
+      queues: SettlementQueues,
     ) {
       super(queue, queueLog(logger, chainId), observer);
       // BullMQ prints an event without a listener itself, past the log and its filters.
       queue.on('error', (error) => {
         this.failed(error);
       });
+      queues.set(chainId, this);
     }
   }
   return ChainQueue;
@@ -113,14 +119,11 @@ export function settlementQueueFor(chainId: number): Type<SettlementQueue> {
 
 function queueLog(logger: PinoLogger, chainId: number): QueueLog {
   return {
-    troubled: (error) => {
-      logger.warn(
-        { chainId, err: error },
-        'the worker cannot take jobs from the queue; the sweep will pick settlements up',
-      );
+    failed: (error) => {
+      logger.warn({ chainId, err: error }, 'cannot add jobs to the settlement queue');
     },
     recovered: () => {
-      logger.info({ chainId }, 'the worker takes jobs from the queue again');
+      logger.info({ chainId }, 'jobs can be added to the settlement queue again');
     },
   };
 }

@@ -8,7 +8,7 @@ import { WalletError } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
 const HOUR_SECONDS = 3600;
-/** All networks together have as many as so many of them. */
+/** The limit for all networks together, as a multiple of the limit for one. */
 const NETWORKS = 10;
 
 /** Counts the requests of the wallet. */
@@ -20,8 +20,8 @@ export class WalletLimiter extends RateLimiter {
 }
 
 /**
- * How many owners may be new. A wallet costs a tenth of a second, a key file and lines of the journal for good, and
- * anybody is an owner who makes a key: one network has as many an hour as it may have requests a minute.
+ * Limits the number of new owners. A new wallet costs a tenth of a second, a key file and permanent journal lines, and
+ * anybody with a key is an owner. One network may have as many new owners an hour as it may have requests a minute.
  */
 @Injectable()
 export class NewWallets {
@@ -30,7 +30,7 @@ export class NewWallets {
     @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'requestsPerMinute'>,
   ) {}
 
-  /** Counts one. @throws WalletError where there were too many. */
+  /** Counts one new owner. @throws WalletError where there were too many. */
   async assertRoom(address: string | undefined): Promise<void> {
     await this.#take(siteGroup(address), this.settings.requestsPerMinute, 'rate_limited');
     await this.#take('all', this.settings.requestsPerMinute * NETWORKS, 'unavailable');

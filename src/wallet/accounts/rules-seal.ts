@@ -16,7 +16,7 @@ export class RulesSeal {
     return this.records.seal(contextOf(wallet), text);
   }
 
-  /** `undefined` for what is not ours, or not of this wallet. */
+  /** `undefined` for rules that this service did not write, or that belong to another wallet. */
   open(wallet: Address, sealed: string): Policy | undefined {
     const text = this.records.open(contextOf(wallet), sealed);
     if (text === undefined) return undefined;

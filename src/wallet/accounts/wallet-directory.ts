@@ -18,18 +18,18 @@ import { NewWallets } from './new-wallets.js';
 import { type StoredRules, WalletStore } from './wallet-store.js';
 
 const REMEMBERED_MAX = 10_000;
-/** Rules can change while they are put in force; then the newer ones are. */
+/** The rules can change while they are put in force; then the newer rules are put in force. */
 const ATTEMPTS = 4;
 
-/** Which wallet is whose. An owner has one, made when first asked for. */
+/** Maps owners to wallets. An owner has one wallet, made at the first request for it. */
 @Injectable()
 export class WalletDirectory {
   readonly #firstPolicy: Policy;
   readonly #wallets = new Map<Address, CustodialWallet>();
-  /** Redis may have gone back to an older state at each; all is restored after each. */
+  /** After each loss Redis may hold an older state, so everything is restored again. */
   #losses = 1;
   #restoredLosses = 0;
-  /** Which wallet the journal says is whose, and whose is which. A provider has only said so. */
+  /** Owners and their wallets according to the journal. What a provider says is not proof. */
   readonly #owners = new Map<Address, string | undefined>();
   readonly #ownerOf = new Map<string, Address>();
 
@@ -46,12 +46,12 @@ export class WalletDirectory {
     this.#firstPolicy = firstPolicy(settings);
   }
 
-  /** The connection to Redis was lost and is back: what it knows has to be completed. */
+  /** The connection to Redis was lost and is back, so its data may be incomplete and is restored. */
   noteReconnect(): void {
     this.#losses += 1;
   }
 
-  /** The owner's wallet, where there is one. */
+  /** The owner's wallet, if there is one. */
   async find(owner: Address): Promise<CustodialWallet | undefined> {
     const known = this.#wallets.get(owner);
     if (known !== undefined) return known;
@@ -60,10 +60,10 @@ export class WalletDirectory {
   }
 
   /**
-   * The wallet of an owner who has just proven to be one. It is made if it does not exist; the
-   * number of new wallets per address is limited.
+   * The wallet of an owner who has just proven ownership. It is made if it does not exist; the number of new wallets
+   * per address is limited.
    *
-   * @param address - where the owner, or an agent of it, asks from.
+   * @param address - the network address of the owner, or of its agent.
    * @throws WalletError `rate_limited`, `unavailable`.
    */
   async walletFor(owner: Address, address: string | undefined): Promise<CustodialWallet> {
@@ -88,19 +88,19 @@ export class WalletDirectory {
   }
 
   /**
-   * The rules of a wallet. After a loss of Redis they, and what was spent under them, are first
-   * restored from the journal.
+   * The rules of a wallet. After a loss of Redis, the rules and the spending under them are first restored from the
+   * journal.
    *
-   * @throws WalletError `wallet_locked` when that is not possible, or when the provider has another
-   *   wallet for the owner than it had.
+   * @throws WalletError `wallet_locked` when the restore is not possible, or when the provider has another wallet for
+   *   the owner than before.
    */
   async policyOf(owner: Address, wallet: CustodialWallet): Promise<Policy> {
     return (await this.#storedRules(owner, wallet)).policy;
   }
 
   /**
-   * The rules to sign under. The journal has them as being in force, so a restore after a loss
-   * brings back the same rules.
+   * The rules to sign under. The journal records them as in force, so a restore after a loss brings back the same
+   * rules.
    *
    * @throws WalletError as `policyOf`; WalletStorageError when they cannot be put in force.
    */
@@ -114,7 +114,7 @@ export class WalletDirectory {
     throw new WalletError('unavailable', 'The rules are being changed. Try again.');
   }
 
-  /** @returns whether they are: others may have taken their place. */
+  /** @returns whether they are in force: other rules may have replaced them. */
   async putInForce(
     owner: Address,
     wallet: Address,
@@ -156,7 +156,7 @@ export class WalletDirectory {
     const existing = await this.provider.find(subject);
     if (existing !== undefined) return existing;
     await this.#restoreWhatWasLost();
-    // There was one: another would begin with an empty budget.
+    // The owner had a wallet before. A second one would start with an empty budget.
     if (this.#owners.get(owner) !== undefined) throw changed();
     const at = this.now();
     await this.journal.append({ event: 'wallet_wanted', at, owner });
@@ -176,13 +176,13 @@ export class WalletDirectory {
     if (wallet !== undefined) this.#ownerOf.set(wallet, owner);
   }
 
-  /** A wallet under another address would begin with an empty budget, or be another owner's. */
+  /** A wallet under another address would start with an empty budget, or belong to another owner. */
   #assertOwn(owner: Address, wallet: Address): void {
     const [remembered, whose] = [this.#owners.get(owner), this.#ownerOf.get(wallet)];
     if ((remembered ?? wallet) !== wallet || (whose ?? owner) !== owner) throw changed();
   }
 
-  /** A wallet whose making was interrupted has signed nothing: without rules it cannot. */
+  /** A wallet whose creation was interrupted has no rules, so it has signed nothing. */
   async #finishCreation(owner: Address, wallet: Address, state: JournalState): Promise<void> {
     const isStarted = state.owners.has(owner) && state.wallets.get(wallet)?.rules === undefined;
     if (isStarted) {

@@ -36,9 +36,9 @@ return 1`,
 /** Tokens that end together. */
 interface EndedTokens {
   readonly owner: Address;
-  /** When they were issued: see `Session`. */
+  /** The number of revocations before they were issued: see `Session`. */
   readonly generation: number;
-  /** Whether their links have to be ended, too. */
+  /** Whether the links made with them have to end too. */
   readonly isNoted: boolean;
   /** Unix seconds. */
   readonly at: number;
@@ -46,18 +46,18 @@ interface EndedTokens {
 
 const REMEMBERED_MAX = 10_000;
 
-/** Rules as they stand in Redis. */
+/** Rules as stored in Redis. */
 export interface StoredRules {
   readonly policy: Policy;
-  /** Whether the journal has that they are: only then may anything be signed under them. */
+  /** Whether the journal records them as in force: only then may anything be signed under them. */
   readonly isInForce: boolean;
   /** As stored. */
   readonly record: string;
 }
 
 /**
- * What Redis holds of each wallet besides its spendings. What this process has seen once does not go
- * back for it, whatever Redis says later.
+ * Redis records of each wallet, except its spending. A state that this process has seen is never replaced by an older
+ * one from Redis.
  */
 @Injectable()
 export class WalletStore {
@@ -68,7 +68,10 @@ export class WalletStore {
     private readonly rules: RulesSeal,
   ) {}
 
-  /** The rules of a wallet; `undefined` while it is locked, and for rules that are not ours or went back. */
+  /**
+   * The rules of a wallet; `undefined` while it is locked, and for rules that this service did not write or that are
+   * outdated.
+   */
   async storedRules(wallet: Address): Promise<StoredRules | undefined> {
     const reply = await runScript(this.redis, READ_RULES, [wallet]);
     const [revision, record, force] = fieldsOf(reply);
@@ -81,7 +84,7 @@ export class WalletStore {
     return { policy, record, isInForce: force === '1' };
   }
 
-  /** @returns the record that is set now; `undefined` when the rules were others than those before. */
+  /** @returns the stored record; `undefined` when other rules were replaced than expected. */
   async replaceRules(wallet: Address, policy: Policy): Promise<string | undefined> {
     const { revision } = policy;
     const record = this.rules.seal(wallet, policy);
@@ -89,12 +92,12 @@ export class WalletStore {
     return (await runScript(this.redis, SET_RULES, args)) === 1 ? record : undefined;
   }
 
-  /** @returns whether those are still the rules. */
+  /** @returns whether they are still the rules. */
   async putInForce(wallet: Address, record: string): Promise<boolean> {
     return (await runScript(this.redis, PUT_IN_FORCE, [wallet, record])) !== 0;
   }
 
-  /** Unix seconds; tokens issued before are void. */
+  /** Unix seconds; tokens issued earlier are void. */
   async tokensNotBefore(wallet: Address): Promise<number> {
     const seconds = await redisCall('wallet_tokens', this.redis.hget(walletKey(wallet), 'nb'));
     const seen = this.#seenOf(wallet);

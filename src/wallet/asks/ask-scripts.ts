@@ -1,10 +1,13 @@
 import { script } from '../../platform/redis/redis-scripts.js';
 import { PRELUDE } from '../budget/budget-scripts.js';
 
-/** The steps of an ask, each atomic. Texts are those of {@link AskTexts}; a charge uses one up in `RESERVE`. */
+/**
+ * The steps of a request for approval, each atomic. Texts are those of {@link AskTexts}; a charge uses one up in
+ * `RESERVE`.
+ */
 
 /**
- * Asks the owner, in the place of what was asked for the same intent before.
+ * Asks the owner; a request for the same intent is replaced.
  *
  * | ARGV | |
  * |---|---|
@@ -13,7 +16,7 @@ import { PRELUDE } from '../budget/budget-scripts.js';
  * | 5 id, 6 text, 7 until, 8 life | of the new ask, seconds |
  * | 9 now, 10 most asks that are open | |
  *
- * Replies `ok`, `locked`, `changed` (the rules), `exists` (another one was first) or `many`.
+ * Replies `ok`, `locked`, `changed` (the rules changed), `exists` (another request was first) or `many`.
  */
 export const ASK = script(
   'wallet_ask',
@@ -41,8 +44,8 @@ return 'ok'
 );
 
 /**
- * Notes the owner's answer; the journal has it. ARGV: wallet, id, text, and the policy revision of a yes
- * (empty: a no). Replies `ok`, `locked`, `changed`, `gone`, `used` or `denied`.
+ * Stores the owner's answer after the journal. ARGV: wallet, id, text, and the policy revision of an approval (empty: a
+ * refusal). Replies `ok`, `locked`, `changed`, `gone`, `used` or `denied`.
  */
 export const ANSWER = script(
   'wallet_answer',
@@ -63,8 +66,8 @@ return 'ok'
 );
 
 /**
- * Brings the owner's answers back after a loss, and what became of them. ARGV: generation, wallet, then per
- * answer id, key of the intent's ask, text, until, life. Replies 0 when Redis was lost again meanwhile.
+ * Restores the owner's answers and their results after a loss. ARGV: generation, wallet, then per answer id, key of the
+ * intent's ask, text, until, life. Replies 0 when Redis was lost again meanwhile.
  */
 export const RESTORE_ANSWERS = script(
   'wallet_restore_answers',

@@ -7,9 +7,9 @@ import { askKey, askOfIntentKey, asksOfKey } from '../wallet-keys.js';
 import { type Ask, AskTexts, type CurrentAsk } from './ask.js';
 import { ANSWER, ASK } from './ask-scripts.js';
 
-/** Asks of one wallet that are open, or were denied and are not over. */
+/** Limit for one wallet, of requests that are open, or denied and not expired. */
 export const ASKS_MAX = 20;
-/** An ask that is over is remembered for a day, so that its agent can read the result. */
+/** A closed request is kept for a day, so that its agent can read the result. */
 const REMEMBERED_SECONDS = 86_400;
 
 type AskResult = 'ok' | 'locked' | 'changed' | 'exists' | 'many';
@@ -17,7 +17,7 @@ export type AnswerResult = 'ok' | 'locked' | 'changed' | 'gone' | 'used' | 'deni
 
 const ASK_ID = /^[\w-]{22}$/;
 
-/** How long an ask is kept in Redis. @param now - Unix seconds. */
+/** How long a request is kept in Redis. @param now - Unix seconds. */
 export function lifeOf(until: number, now: number): number {
   return Math.max(1, until - now + REMEMBERED_SECONDS);
 }
@@ -41,13 +41,13 @@ export class AskStore {
     return text === null ? undefined : this.texts.read(id, text);
   }
 
-  /** Which ask an intent has; one that is gone may still be named. */
+  /** The request of an intent; its record may be gone already. */
   async idOf(wallet: Address, intentId: string): Promise<string | undefined> {
     const id = await redisCall('wallet_ask', this.redis.get(askOfIntentKey(wallet, intentId)));
     return id ?? undefined;
   }
 
-  /** Those that are not over, the next to end first. @param now - Unix seconds. */
+  /** Requests that have not expired, the next to expire first. @param now - Unix seconds. */
   async open(wallet: Address, now: number): Promise<readonly CurrentAsk[]> {
     const ids = await redisCall(
       'wallet_ask',
@@ -57,7 +57,7 @@ export class AskStore {
     return found.flatMap((one) => one ?? []);
   }
 
-  /** @param replaces - the id that {@link idOf} gave. @param now - Unix seconds. */
+  /** @param replaces - the id from {@link idOf}. @param now - Unix seconds. */
   async ask(ask: Ask, replaces: string | undefined, now: number): Promise<AskResult> {
     const { wallet, intentId, revision, id, until } = ask;
     const reply = await runScript(this.redis, ASK, [
@@ -75,7 +75,7 @@ export class AskStore {
     return String(reply) as AskResult;
   }
 
-  /** The journal has to have it. */
+  /** The answer must be in the journal first. */
   async answer({ wallet, id, revision }: Ask, text: string, isYes: boolean): Promise<AnswerResult> {
     const args = [wallet, id, text, isYes ? revision : ''];
     return String(await runScript(this.redis, ANSWER, args)) as AnswerResult;

@@ -12,21 +12,21 @@ const Amount = z.object({
   network: z.string().describe('CAIP-2'),
 });
 
-/** What an owner is asked, over REST. */
+/** A request for approval, over REST. */
 export const AskView = z.object({
   ask: z.string(),
   status: z
     .enum(['awaiting_owner', 'approved', 'denied', 'expired', 'used'])
     .describe('used: a payment was charged for it'),
   intentId: z.string(),
-  url: z.string().describe('What is bought, as the agent and the seller say'),
+  url: z.string().describe('The purchase, as described by the agent and the seller'),
   method: z.string(),
-  amount: Amount.describe('The most that is paid'),
+  amount: Amount.describe('The maximum amount of the payment'),
   payTo: z.string(),
-  rule: z.string().describe('Which limit it is above'),
+  rule: z.string().describe('The limit that the payment exceeds'),
   askedAt: z.string(),
   expiresAt: z.string(),
-  page: z.string().describe('Where the owner answers'),
+  page: z.string().describe('The page where the owner answers'),
 });
 export type AskView = z.infer<typeof AskView>;
 

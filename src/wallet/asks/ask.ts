@@ -12,41 +12,41 @@ const atomicUnits = z
 
 const Ask = z.object({
   v: z.literal(1),
-  /** Not guessable: the id alone allows reading the question. */
+  /** Not guessable, because the id alone allows reading the request. */
   id: z.string(),
   owner: storedAddress,
   wallet: storedAddress,
   intentId: z.string(),
-  /** Hash of what the agent asked for: method, URL and body. */
+  /** Hash of the agent's request: method, URL and body. */
   request: z.string(),
-  /** That made the offer. */
+  /** The URL that made the offer. */
   url: z.string(),
   method: z.string(),
   chainId: z.int(),
   asset: storedAddress,
   payTo: storedAddress,
-  /** Atomic units; the most that may be paid. */
+  /** Atomic units; the maximum payment. */
   amount: atomicUnits,
   symbol: z.string(),
   decimals: z.int(),
-  /** The rule it is above: of this payee list, or of the wallet as a whole. */
+  /** The payee list whose limit the payment exceeds; absent for the limit of the wallet. */
   list: z.string().optional(),
   askAbove: atomicUnits,
-  /** Of the rules that ask. Under other rules the owner is asked again. */
+  /** The revision of the rules that require the approval. Under other rules the owner is asked again. */
   revision: z.int(),
   /** Unix seconds. */
   at: z.int(),
-  /** Unix seconds: from then on it is neither answered nor paid. */
+  /** Unix seconds; after this time it can be neither answered nor paid. */
   until: z.int(),
 });
 
-/** One payment about which the owner is asked. */
+/** One payment that needs the owner's approval. */
 export type Ask = z.infer<typeof Ask>;
 
 /** `used`: a payment was charged for it. */
 type AskState = 'waiting' | 'approved' | 'denied' | 'used';
 
-/** An ask, and what became of it. */
+/** A request for approval with its state. */
 export interface CurrentAsk {
   readonly ask: Ask;
   readonly state: AskState;
@@ -55,8 +55,8 @@ export interface CurrentAsk {
 const LETTERS = { waiting: 'w', approved: 'a', denied: 'd', used: 'u' } as const;
 
 /**
- * Asks as text: `<state>|<charge that used it>/<sealed>`. What scripts change is in front. A yes is
- * sealed as a yes, so write access to Redis is not enough to make one.
+ * Requests as text: `<state>|<charge that used it>/<sealed>`. Scripts change only the part in front. An approval is
+ * sealed as one, so write access to Redis is not enough to make one.
  */
 @Injectable()
 export class AskTexts {
@@ -69,7 +69,7 @@ export class AskTexts {
     return `${LETTERS[state]}|/${sealed}`;
   }
 
-  /** `undefined` for what is not ours, or is another's. */
+  /** `undefined` for a text that this service did not write, or of another wallet. */
   read(id: string, text: string): CurrentAsk | undefined {
     const [, letter, sealed = ''] = /^([wadu])\|[^/]*\/(.+)$/.exec(text) ?? [];
     const state = STATES.find((one) => LETTERS[one] === letter);
@@ -94,7 +94,7 @@ export function renewAnswer(seal: RecordSeal, id: string, isDenied: boolean, tex
   return `${text.slice(0, end)}${seal.renew(contextOf(isDenied ? 'denied' : 'approved', id), sealed)}`;
 }
 
-/** The same text in the state that a charge has left it in. */
+/** The same text in the state after a charge. */
 export function usedText(text: string, spendingId: string): string {
   return `u|${spendingId}${text.slice(text.indexOf('/'))}`;
 }

@@ -12,8 +12,8 @@ import {
 import { ApiParam } from '@nestjs/swagger';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { jsonAnswer } from '../../platform/http/openapi.js';
-import type { SignInMessage } from '../auth/sign-in.js';
 import { ChallengeDto, SignedMessageDto } from '../http/dto/sign-in.dto.js';
+import { WalletApproved, WalletChallenge, WalletDenied } from '../http/dto/sign-in.response.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import {
@@ -30,16 +30,14 @@ import type { CurrentAsk } from './ask.js';
 import { type AskView, askView } from './ask-view.js';
 import { OwnerAnswers } from './owner-answers.js';
 
-type Answer = Readonly<Record<string, unknown>>;
-
 const AskParam = (): MethodDecorator =>
   ApiParam({
     name: 'ask',
-    description: 'As the link names it.',
+    description: 'The id in the link.',
     schema: { type: 'string', maxLength: 64 },
   });
 
-/** Questions to owners, and their answers. The link allows reading; only the owner can say yes. */
+/** Requests for approval and their answers. The link allows reading; only the owner can approve. */
 @Controller('v1')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)
@@ -52,20 +50,20 @@ export class AsksV1Controller {
   ) {}
 
   @Get('wallets/me/asks')
-  @Describes('walletAsks', 'What the owner is asked, and has not run out.', {
+  @Describes('walletAsks', 'Payments that wait for the approval of the owner.', {
     security: TOKEN,
-    answer: jsonAnswer('The next to run out first; 20 at most.', 'WalletAsks'),
+    answer: jsonAnswer('At most 20 requests; the first to expire comes first.', 'WalletAsks'),
   })
   @WalletAccess('session')
-  async list(@CurrentSession() session: Session): Promise<Answer> {
+  async list(@CurrentSession() session: Session): Promise<{ readonly asks: readonly AskView[] }> {
     const open = await this.answers.open(session);
     return { asks: open.map((one) => this.#shown(one)) };
   }
 
   @Get('asks/:ask')
   @AskParam()
-  @Describes('walletAsk', 'What the owner is asked.', {
-    description: 'For anyone who has the link.',
+  @Describes('walletAsk', 'One payment that waits for the approval of the owner.', {
+    description: 'Anyone with the link can read it.',
     answer: jsonAnswer('One payment.', 'WalletAsk'),
     more: NOT_FOUND,
   })
@@ -75,40 +73,48 @@ export class AsksV1Controller {
 
   @Post('asks/:ask/nonce')
   @AskParam()
-  @Describes('walletAskNonce', 'The message that approves this payment.', {
-    description: 'It names payee, amount, asset, network, URL, purchase and expiry.',
+  @Describes('walletAskNonce', 'The message that an owner signs to approve the payment.', {
+    description: 'The message names payee, amount, asset, network, URL, purchase and expiry.',
     hasBody: true,
-    answer: jsonAnswer('It can be used once, within ten minutes.', 'WalletChallenge'),
+    answer: jsonAnswer('The message can be used once, within ten minutes.', WalletChallenge),
     more: { ...FORBIDDEN, ...NOT_FOUND, ...CONFLICT },
   })
   @HttpCode(200)
-  async nonce(@Param('ask') id: string, @Body() { address }: ChallengeDto): Promise<SignInMessage> {
+  async nonce(
+    @Param('ask') id: string,
+    @Body() { address }: ChallengeDto,
+  ): Promise<WalletChallenge> {
     return this.answers.challenge(id, address);
   }
 
   @Post('asks/:ask/approve')
   @AskParam()
-  @Describes('walletAskApprove', 'The owner approves this payment.', {
-    description: 'It is paid when the agent asks for the purchase again, once, until it expires.',
+  @Describes('walletAskApprove', 'Approves the payment with the signature of the owner.', {
+    description:
+      'The wallet pays once, when the agent requests the purchase again before the request expires.',
     hasBody: true,
-    answer: jsonAnswer('It is in the journal.', 'WalletApproved'),
+    answer: jsonAnswer('The answer of the owner is recorded in the journal.', WalletApproved),
     more: { ...UNSIGNED, ...FORBIDDEN, ...NOT_FOUND, ...CONFLICT },
   })
   @HttpCode(200)
-  async approve(@Param('ask') id: string, @Body() signed: SignedMessageDto): Promise<Answer> {
+  async approve(
+    @Param('ask') id: string,
+    @Body() signed: SignedMessageDto,
+  ): Promise<WalletApproved> {
     await this.answers.approve(id, signed);
     return { status: 'approved' };
   }
 
   @Post('asks/:ask/deny')
   @AskParam()
-  @Describes('walletAskDeny', 'This payment is not made.', {
-    description: 'Also after a yes, until the payment is charged. A body is not looked at.',
-    answer: jsonAnswer('It is in the journal.', 'WalletDenied'),
+  @Describes('walletAskDeny', 'Denies the payment.', {
+    description:
+      'Possible after an approval too, until the payment is charged. The body is ignored.',
+    answer: jsonAnswer('The answer of the owner is recorded in the journal.', WalletDenied),
     more: { ...NOT_FOUND, ...CONFLICT },
   })
   @HttpCode(200)
-  async deny(@Param('ask') id: string): Promise<Answer> {
+  async deny(@Param('ask') id: string): Promise<WalletDenied> {
     await this.answers.deny(id);
     return { status: 'denied' };
   }

@@ -13,8 +13,8 @@ import { type Ask, AskTexts, type CurrentAsk, statementOf } from './ask.js';
 import { type AnswerResult, AskStore } from './ask-store.js';
 
 /**
- * The owner's side of asking. A yes is a signature over a message that names the payment; it is in the
- * journal before it counts. A no takes nothing but the link: it moves no money.
+ * The owner's side of an approval. An approval is a signature over a message that names the payment, and it is in the
+ * journal before it counts. A refusal needs only the link, because it moves no money.
  */
 @Injectable()
 export class OwnerAnswers {
@@ -28,26 +28,26 @@ export class OwnerAnswers {
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
-  /** @throws WalletError `not_found` for what was never asked, or is long over. */
+  /** @throws WalletError `not_found` for a request that never existed, or expired long ago. */
   async find(id: string): Promise<CurrentAsk> {
     const standing = await this.store.find(id);
     if (standing !== undefined) return standing;
-    throw new WalletError('not_found', 'There is no such request, or it has ended.');
+    throw new WalletError('not_found', 'There is no such request, or the request has ended.');
   }
 
-  /** Those of a wallet that are not over; what was denied is among them. */
+  /** The requests of a wallet that have not expired, including denied ones. */
   open({ wallet }: Session): Promise<readonly CurrentAsk[]> {
     return this.store.open(wallet.address, this.now());
   }
 
-  /** @throws WalletError `forbidden` for anybody but the owner, `conflict` where it is too late. */
+  /** @throws WalletError `forbidden` for everybody except the owner, `conflict` where it is too late. */
   async challenge(id: string, owner: Address): Promise<SignInMessage> {
     const ask = await this.#answerable(id);
     assertOwner(ask, owner);
     return this.signIn.challenge(owner, statementOf(ask), askKey(id));
   }
 
-  /** @throws WalletError as {@link challenge}; `unauthorized` for a signature of anything else. */
+  /** @throws WalletError as {@link challenge}; `unauthorized` for a signature over another message. */
   approve(id: string, signed: SignedMessage): Promise<void> {
     return this.locks.hold(`ask:${id}`, async () => {
       const ask = await this.#answerable(id);
@@ -57,7 +57,7 @@ export class OwnerAnswers {
     });
   }
 
-  /** Also takes back a yes that was not used. */
+  /** Also revokes an approval that was not used. */
   deny(id: string): Promise<void> {
     return this.locks.hold(`ask:${id}`, async () => {
       const { ask, state } = await this.find(id);
@@ -66,14 +66,15 @@ export class OwnerAnswers {
     });
   }
 
-  /** A request that can be approved: under unchanged rules, in an active wallet, in time. */
+  /** A request that can be approved: the rules are unchanged, the wallet is active, and the time is not over. */
   async #answerable(id: string): Promise<Ask> {
     const { ask, state } = await this.find(id);
     if (state === 'used') throw alreadyUsed();
-    if (state !== 'waiting') throw new WalletError('conflict', `This request was ${state} before.`);
+    if (state !== 'waiting') throw new WalletError('conflict', `This request is already ${state}.`);
     if (this.now() >= ask.until) throw isOver();
     const wallet = await this.directory.find(ask.owner);
-    if (wallet?.address !== ask.wallet) throw new WalletError('not_found', 'No such wallet.');
+    if (wallet?.address !== ask.wallet)
+      throw new WalletError('not_found', 'There is no such wallet.');
     const { revision, active } = await this.directory.policyOf(ask.owner, wallet);
     if (!active) throw WalletError.refused(STOPPED);
     if (revision !== ask.revision) throw rulesChanged();
@@ -113,7 +114,7 @@ function assertNoted(result: AnswerResult): void {
     case 'gone':
       throw isOver();
     case 'denied':
-      throw new WalletError('conflict', 'This request was denied before.');
+      throw new WalletError('conflict', 'This request is already denied.');
     case 'locked':
       throw new WalletError('unavailable', 'The wallet is being restored. Try again.');
   }
@@ -128,5 +129,8 @@ function isOver(): WalletError {
 }
 
 function rulesChanged(): WalletError {
-  return new WalletError('conflict', 'The rules have changed since: the agent has to ask again.');
+  return new WalletError(
+    'conflict',
+    'The rules changed after the request: the agent has to ask again.',
+  );
 }

@@ -8,19 +8,19 @@ import {
   LineChain,
 } from './line-chain.js';
 
-/** No line is longer; an offer is kept in at most 16 KiB. */
+/** Limit of a line; an offer is stored in at most 16 KiB. */
 const LINE_MAX_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * Reads the lines of a chained file from where a reader stood before. Lines end with a line feed
- * and with nothing else: JSON may hold any other separator. Bytes after the last line feed belong
- * to a write that was cut off and never confirmed; they are left out.
+ * Reads the lines of a chained file from the reader's last position. Only a line feed ends a line, because JSON may
+ * hold any other separator. Bytes after the last line feed belong to an interrupted write that was never confirmed;
+ * they are ignored.
  *
- * @param options - `from`: where to begin; `onLine` gets the JSON of each line.
- * @returns where the reader stands now.
- * @throws BrokenChainError, and what the file system throws.
+ * @param options - `from`: the start position; `onLine` gets the JSON of each line.
+ * @returns the reader's new position.
+ * @throws BrokenChainError, and errors of the file system.
  */
 export async function readChainedFile(
   path: string,
@@ -35,7 +35,7 @@ export async function readChainedFile(
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    if (size < from.bytes) throw new BrokenChainError('a file became shorter');
+    if (size < from.bytes) throw new BrokenChainError('a journal file became shorter');
     let rest = Buffer.alloc(0);
     let position = from.bytes;
     for (;;) {
@@ -50,7 +50,8 @@ export async function readChainedFile(
         begin = end + 1;
       }
       rest = rest.subarray(begin);
-      if (rest.length > LINE_MAX_BYTES) throw new BrokenChainError('a line is too long');
+      if (rest.length > LINE_MAX_BYTES)
+        throw new BrokenChainError('a line of a journal file is too long');
     }
   } finally {
     await file.close();

@@ -9,8 +9,8 @@ import { StateItem } from './journal-state.js';
 import { BrokenChainError, type ChainHead, LineChain } from './line-chain.js';
 
 /**
- * A checkpoint is all that counts of a journal at one time, and how far each file was read for it. It is
- * sealed line by line like the journal, and appears under its name only when it is whole.
+ * A checkpoint holds the whole state of a journal at one time, and the position up to which each file was read for it.
+ * It is sealed line by line like the journal, and gets its name only when it is complete.
  */
 export const CHECKPOINT_SUFFIX = '.checkpoint';
 const WRITE_LINES = 500;
@@ -24,7 +24,7 @@ const CheckpointItem = z.discriminatedUnion('item', [
     sequence: z.int(),
     order: z.int(),
   }),
-  /** `isDone`: no process writes to it any more, and it may be archived. */
+  /** `isDone`: no process writes to the file any more, so it may be archived. */
   z.object({ item: z.literal('file'), name: z.string(), head: Head, isDone: z.boolean() }),
   z.object({ item: z.literal('end') }),
   ...StateItem.options,
@@ -37,15 +37,15 @@ export interface CoveredFile {
 }
 
 export interface Checkpoint {
-  /** Counts checkpoints. */
+  /** The number of this checkpoint. */
   readonly sequence: number;
-  /** Of the newest record in it. */
+  /** The order of the newest record in it. */
   readonly order: number;
   readonly files: ReadonlyMap<string, CoveredFile>;
 }
 
 /**
- * Writes a checkpoint, on disk when it resolves.
+ * Writes a checkpoint. Resolves when it is on disk.
  *
  * @returns the name of its file.
  */
@@ -79,7 +79,7 @@ export async function writeCheckpoint(
   return name;
 }
 
-/** @throws BrokenChainError when it is not whole. */
+/** @throws BrokenChainError when it is incomplete. */
 export async function readCheckpoint(
   path: string,
   name: string,
@@ -101,7 +101,7 @@ export async function readCheckpoint(
     },
   });
   const { sequence, order, isWhole } = frame;
-  if (sequence === undefined || !isWhole) throw new BrokenChainError('a checkpoint is not whole');
+  if (sequence === undefined || !isWhole) throw new BrokenChainError('a checkpoint is incomplete');
   return { sequence, order, files };
 }
 

@@ -11,9 +11,9 @@ interface NativeLock {
 let native: NativeLock | undefined | 'none';
 
 /**
- * Tries to lock an open file for as long as it stays open.
+ * Locks an open file for as long as it stays open.
  *
- * @returns `undefined` where this system has no such lock.
+ * @returns `undefined` on a system without such locks.
  */
 export function tryLock(fd: number): boolean | undefined {
   native ??= load();

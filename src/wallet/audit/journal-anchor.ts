@@ -5,19 +5,19 @@ import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { RecordSeal } from '../seal/record-seal.js';
 import { anchorKey } from '../wallet-keys.js';
 
-/** Remembers outside the folder how long each file of the journal was. */
+/** Stores the length of each journal file outside the folder. */
 export interface JournalAnchor {
-  /** Least lines of each file; what was forged is left out. */
+  /** The known number of lines of each file; forged entries are ignored. */
   leastLines(): Promise<ReadonlyMap<string, number>>;
-  /** Does not wait, and does not fail. */
+  /** Does not block, and never fails. */
   saw(name: string, lines: number): void;
-  /** These are not in the folder any more, as it should be. */
+  /** Removes the entries of files that were archived. */
   forget(names: readonly string[]): Promise<void>;
 }
 
 /**
- * The anchor in Redis: to cut off lines or to remove a file, an attacker has to change Redis, too.
- * Nothing depends on its being complete: a loss of Redis loses it.
+ * The anchor in Redis. An attacker who cuts off lines or removes a file has to change Redis too. The journal does not
+ * depend on it: a loss of Redis loses it.
  */
 @Injectable()
 export class RedisAnchor implements JournalAnchor {
@@ -37,7 +37,7 @@ export class RedisAnchor implements JournalAnchor {
 
   saw(name: string, lines: number): void {
     const sealed = this.seal.seal(contextOf(name), String(lines));
-    // A write that fails now is made good by the next one.
+    // The next write replaces a failed one.
     this.redis.hset(anchorKey(), name, sealed).catch(() => undefined);
   }
 

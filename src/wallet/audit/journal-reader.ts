@@ -11,20 +11,20 @@ import { JournalState } from './journal-state.js';
 import { BrokenChainError, type ChainHead } from './line-chain.js';
 
 export const JOURNAL_SUFFIX = '.jsonl';
-/** How the checkpoints' own progress is named to the anchor. */
+/** The anchor's name for the progress of checkpoints. */
 export const CHECKPOINTS = 'checkpoints';
 
-/** While a folder is read files are put aside, and a shared one may show them late. */
+/** Files are archived while the folder is read, and a shared file system may show them late. */
 const ATTEMPTS = 5;
 const AGAIN_MS = 200;
 
-/** A whole journal, read. */
+/** The content of a whole journal. */
 export interface JournalReading {
   readonly state: JournalState;
-  /** How far each file in the folder was read. */
+  /** The position up to which each file in the folder was read. */
   readonly heads: ReadonlyMap<string, ChainHead>;
   readonly checkpoint: Checkpoint | undefined;
-  /** Of the newest record. */
+  /** The order of the newest record. */
   readonly order: number;
 }
 
@@ -33,7 +33,7 @@ interface Ordered {
   readonly event: JournalEvent;
 }
 
-/** Reads the newest checkpoint of a folder and what was written since: as much time as those take. */
+/** Reads the newest checkpoint of a folder and the records after it. */
 export class JournalReader {
   constructor(
     private readonly dir: string,
@@ -43,7 +43,8 @@ export class JournalReader {
   ) {}
 
   /**
-   * @throws WalletStorageError when it cannot be read, was tampered with, or lacks what was seen in it.
+   * @throws WalletStorageError when the journal cannot be read, was tampered with, or lacks records that were seen
+   *   before.
    * @throws RedisUnavailableError when the anchor cannot be read.
    */
   async read(): Promise<JournalReading> {
@@ -60,7 +61,7 @@ export class JournalReader {
   }
 
   async #readOnce(): Promise<JournalReading> {
-    // Asked first: the files can only have become longer since.
+    // Read first: the files can only have grown since.
     const leastLines = await this.anchor.leastLines();
     const names = (await readdir(this.dir)).sort();
     const state = new JournalState();
@@ -101,7 +102,7 @@ function readLine(json: string): Ordered {
   }
 }
 
-/** Every file that a checkpoint or the anchor has seen must be there, or in the archive. */
+/** Every file known to a checkpoint or the anchor must be in the folder or in the archive. */
 function assertComplete({
   leastLines,
   checkpoint,
@@ -119,6 +120,6 @@ function assertComplete({
     const covered = checkpoint?.files.get(name)?.head.lines;
     const lines = name === CHECKPOINTS ? checkpoint?.sequence : (heads.get(name)?.lines ?? covered);
     if ((lines ?? 0) >= least) continue;
-    throw new BrokenChainError('the journal lacks records that were seen in it');
+    throw new BrokenChainError('the journal lacks records that were read before');
   }
 }

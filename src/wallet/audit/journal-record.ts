@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { StoredPasskey } from '../passkeys/passkey.js';
 
-/** What the journal says, one record a line. Amounts are decimal atomic units, times Unix seconds. */
+/** Records of the journal, one a line. Amounts are decimal atomic units, times Unix seconds. */
 
 const common = { at: z.int(), wallet: z.string().optional(), owner: z.string().optional() };
 
-/** As `storedSpending` writes it; read where it is restored. */
+/** As `storedSpending` writes it; parsed when it is restored. */
 const spending = z.record(z.string(), z.union([z.string(), z.number()]));
 
-/** The owner's answer about one payment of an intent; the ask as stored, which is sealed. */
+/** The owner's answer about one payment of an intent, with the sealed request as stored. */
 const answer = {
   ask: z.string(),
   intent: z.object({ id: z.string(), record: z.string() }),
@@ -16,11 +16,11 @@ const answer = {
   until: z.int(),
 };
 
-/** The charge: an authorization is charged at most once under one deadline. */
+/** The charge: an authorization is charged at most once for one deadline. */
 const charge = { spending: z.string(), deadline: z.int() };
 
 export const JournalEvent = z.discriminatedUnion('event', [
-  /** Before the provider is asked for a wallet: from here on one may exist. */
+  /** Written before the provider is asked for a wallet: from here on one may exist. */
   z.object({ ...common, event: z.literal('wallet_wanted') }),
   z.object({ ...common, event: z.literal('wallet_created') }),
   /** Rules were requested. They count once they are in force. */
@@ -31,7 +31,7 @@ export const JournalEvent = z.discriminatedUnion('event', [
     policy: z.unknown(),
     by: z.string(),
   }),
-  /** Before anything is signed under them. */
+  /** Written before anything is signed under the rules. */
   z.object({
     ...common,
     event: z.literal('policy_in_force'),
@@ -48,12 +48,12 @@ export const JournalEvent = z.discriminatedUnion('event', [
     by: z.string(),
     /** Of an issued token; absent for a grant. */
     until: z.int().optional(),
-    /** The user code of an agent that was let in by one. */
+    /** The user code of the agent, if it was approved by one. */
     code: z.string().optional(),
   }),
-  /** The passkey made its holder an owner. Its key says which. */
+  /** The passkey made its holder an owner; the key identifies the owner. */
   z.object({ ...common, event: z.literal('passkey_added'), passkey: StoredPasskey }),
-  /** Refused before anything was signed. */
+  /** Refused before a signature. */
   z.object({
     ...common,
     event: z.literal('refused'),
@@ -61,7 +61,7 @@ export const JournalEvent = z.discriminatedUnion('event', [
     rule: z.string(),
     token: z.string().optional(),
   }),
-  /** Allowed by a scope, with no budget charged. */
+  /** Allowed by a scope, without a budget charge. */
   z.object({
     ...common,
     event: z.literal('allowed'),
@@ -70,26 +70,26 @@ export const JournalEvent = z.discriminatedUnion('event', [
     digest: z.string(),
     token: z.string().optional(),
   }),
-  /** Charged to the budget; written before it is signed. */
+  /** Charged to the budget; written before the signature. */
   z.object({
     ...common,
     event: z.literal('reserved'),
     spending,
     digest: z.string(),
     token: z.string().optional(),
-    /** Where it is for an intent: the intent as stored, which is sealed. */
+    /** For a payment of an intent: the sealed intent as stored. */
     intent: z.object({ id: z.string(), record: z.string() }).optional(),
-    /** Where the owner was asked: the approval that this charge uses up. */
+    /** If the owner was asked: the approval that this charge uses up. */
     ask: z.string().optional(),
   }),
   /** One payment may be charged before `until`; written before it counts. */
   z.object({ ...common, ...answer, event: z.literal('ask_approved') }),
-  /** Also after a yes that was not used. */
+  /** Also after an approval that was not used. */
   z.object({ ...common, ...answer, event: z.literal('ask_denied') }),
   z.object({ ...common, ...charge, event: z.literal('signed') }),
   /**
-   * A final block shows that a purchase which was answered is paid, and by which transaction; empty where that cannot be found.
-   * Earlier versions wrote it when the seller had answered, with the transaction that the seller named.
+   * A final block shows that an answered purchase is paid, and by which transaction; empty where that cannot be found.
+   * Earlier versions wrote it after the seller's answer, with the seller's transaction.
    */
   z.object({
     ...common,
@@ -99,16 +99,16 @@ export const JournalEvent = z.discriminatedUnion('event', [
     transaction: z.string(),
     httpStatus: z.int(),
   }),
-  /** The chain shows that it was executed. */
+  /** The chain shows that the payment was executed. */
   z.object({ ...common, ...charge, event: z.literal('spent') }),
-  /** The chain proves that it never will be. */
+  /** The chain proves that the payment can never be executed. */
   z.object({ ...common, ...charge, event: z.literal('released'), block: z.string() }),
 ]);
 
 export type JournalEvent = z.infer<typeof JournalEvent>;
 
 /**
- * A line of the journal. `order` counts microseconds and never goes back in one process, nor behind
- * what that process has read: records are replayed by it, whichever file they are in.
+ * A line of the journal. `order` counts microseconds. It never goes back in one process, nor behind what that process
+ * has read, and records of all files are replayed by it.
  */
 export const JournalLine = z.object({ v: z.literal(2), order: z.int(), record: z.unknown() });

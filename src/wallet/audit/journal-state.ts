@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { StoredPasskey } from '../passkeys/passkey.js';
 import type { JournalEvent } from './journal-record.js';
 
-/** The longest window rules may have, and as long again as one deadline may be away. */
+/** The longest window of rules, plus the longest deadline. */
 export const HORIZON_SECONDS = 2_592_000 + 86_400;
 
-/** One charge, whatever order its records came in: each only ever adds to what is known. */
+/** One charge. Its records may come in any order, because each only adds facts. */
 const StoredCharge = z.object({
   id: z.string(),
   deadline: z.int(),
@@ -14,7 +14,7 @@ const StoredCharge = z.object({
   intent: z.object({ id: z.string(), record: z.string() }).optional(),
   /** The owner's approval that it used up. */
   ask: z.string().optional(),
-  /** Of the record that charged it. */
+  /** The time of the record that charged it. */
   at: z.int(),
   order: z.int(),
   isSigned: z.boolean().default(false),
@@ -27,9 +27,9 @@ type StoredCharge = z.infer<typeof StoredCharge>;
 export const IssuedToken = z.object({
   id: z.string(),
   role: z.enum(['owner', 'agent']),
-  /** How its owner was shown to be the owner: see `Proof`. */
+  /** How the owner proved its identity: see `Proof`. */
   by: z.string(),
-  /** The user code that the owner compared when it let an agent in. */
+  /** The user code that the owner compared when it approved the agent. */
   code: z.string().optional(),
   /** Unix seconds. */
   createdAt: z.int(),
@@ -38,7 +38,7 @@ export const IssuedToken = z.object({
 });
 export type IssuedToken = Readonly<z.infer<typeof IssuedToken>>;
 
-/** The answer of an owner about one payment. A refusal wins, in any order of the records. */
+/** An owner's answer about one payment. A refusal wins, in any order of the records. */
 const StoredAnswer = z.object({
   id: z.string(),
   intent: z.object({ id: z.string(), record: z.string() }),
@@ -51,21 +51,21 @@ type StoredAnswer = z.infer<typeof StoredAnswer>;
 
 const StoredRules = z.object({ revision: z.int(), policy: z.unknown(), order: z.int() });
 
-/** What the journal knows of one wallet. */
+/** The state of one wallet by the journal. */
 export interface WalletRecord {
-  /** In force, of the highest revision there was. */
+  /** The rules in force with the highest revision. */
   rules: z.infer<typeof StoredRules> | undefined;
-  /** Unix seconds; tokens issued before are void. */
+  /** Unix seconds; tokens issued earlier are void. */
   notBefore: number;
   /** By id and deadline. */
   readonly charges: Map<string, StoredCharge>;
-  /** Issued tokens by id, the revoked and the expired among them. */
+  /** Issued tokens by id, including revoked and expired ones. */
   readonly tokens: Map<string, IssuedToken>;
-  /** By id of what the owner was asked. */
+  /** By id of the request. */
   readonly answers: Map<string, StoredAnswer>;
 }
 
-/** What a checkpoint holds, one item a line. */
+/** Items of a checkpoint, one a line. */
 export const StateItem = z.discriminatedUnion('item', [
   z.object({ item: z.literal('owner'), owner: z.string(), wallet: z.string().optional() }),
   z.object({
@@ -82,17 +82,17 @@ export const StateItem = z.discriminatedUnion('item', [
 ]);
 export type StateItem = z.infer<typeof StateItem>;
 
-/** All that counts of a journal, added up. */
+/** The whole state of a journal, built from its records. */
 export class JournalState {
   readonly wallets = new Map<string, WalletRecord>();
-  /** Owners for whom a wallet was ever asked for, and the one they got. */
+  /** Owners for whom a wallet was requested, with the wallet they got. */
   readonly owners = new Map<string, string | undefined>();
-  /** By the owner that each is. */
+  /** By owner. */
   readonly passkeys = new Map<string, StoredPasskey>();
-  /** Revoked tokens and when they end, Unix seconds. */
+  /** Revoked tokens with their expiry, Unix seconds. */
   readonly revoked = new Map<string, number>();
 
-  /** Adds one record. Only records about one owner's wallet have to come in their order. */
+  /** Adds one record. Only records about one owner's wallet have to come in order. */
   apply(event: JournalEvent, order: number): void {
     this.#applyToOwner(event);
     if (event.event === 'passkey_added' && event.owner !== undefined) {
@@ -121,7 +121,7 @@ export class JournalState {
         String(event.spending['id']),
         Number(event.spending['deadline']),
       );
-      // Told again, it is still what it was first.
+      // A repeated record does not change the charge.
       if (charge.spending !== undefined) return;
       const { spending, intent, ask, at } = event;
       Object.assign(charge, { spending, at, order });
@@ -140,7 +140,7 @@ export class JournalState {
     }
   }
 
-  /** Takes an item of a checkpoint back. */
+  /** Loads an item of a checkpoint. */
   load(stored: StateItem): void {
     switch (stored.item) {
       case 'owner':
@@ -172,7 +172,7 @@ export class JournalState {
   }
 
   /**
-   * What a checkpoint has to hold: what can still count, and nothing else.
+   * The items of a checkpoint: only state that can still count.
    *
    * @param now - Unix seconds.
    * @param retentionSeconds - how long intents are kept.
@@ -199,7 +199,7 @@ export class JournalState {
     }
   }
 
-  /** Those of a wallet that are neither over nor revoked. @param now - Unix seconds. */
+  /** The tokens of a wallet that are neither expired nor revoked. @param now - Unix seconds. */
   goodTokens(wallet: string, now: number): readonly IssuedToken[] {
     const { tokens, notBefore } = this.#walletOf(wallet);
     return [...tokens.values()].filter(
@@ -211,7 +211,7 @@ export class JournalState {
   #applyToOwner({ event, owner, wallet }: JournalEvent): void {
     if (owner === undefined) return;
     if (event === 'wallet_wanted' && !this.owners.has(owner)) this.owners.set(owner, undefined);
-    // The first one is the owner's; another never takes its place.
+    // The first wallet is the owner's; another one never replaces it.
     if (event === 'wallet_created') this.owners.set(owner, this.owners.get(owner) ?? wallet);
   }
 

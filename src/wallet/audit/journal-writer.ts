@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import type { KeyRing } from '../seal/key-ring.js';
 import { WalletStorageError } from '../wallet-error.js';
 import { tryLock } from './file-lock.js';
+import type { JournalAnchor } from './journal-anchor.js';
 import { JOURNAL_SUFFIX } from './journal-reader.js';
 import type { JournalEvent } from './journal-record.js';
 import { LineChain } from './line-chain.js';
 
-/** A file is followed by another when it is as large or as old, so that it can be put aside. */
+/** A file of this size or age is followed by a new one, so that it can be archived. */
 const FILE_MAX_BYTES = 4 * 1024 * 1024;
 const FILE_MAX_AGE_MS = 86_400_000;
-/** One write and one sync; those that came meanwhile wait for the next. */
+/** Lines of one write with one sync; later lines wait for the next write. */
 const BATCH_MAX = 512;
-/** After a write found no room. */
+/** Pause after a write failed for lack of disk space. */
 const RETRY_MS = 1000;
 
 interface Waiting {
@@ -29,44 +30,40 @@ interface OpenFile {
   readonly inode: number;
   readonly chain: LineChain;
   readonly openedAt: number;
-  /** Whether a line of it was ever confirmed. */
+  /** Whether a line of the file was ever confirmed. */
   isUsed: boolean;
 }
 
-interface JournalWriterOptions {
-  readonly dir: string;
-  readonly keys: KeyRing;
-  /** Told how many lines of a file are on disk. */
-  readonly onWritten: (name: string, lines: number) => void;
-}
-
 /**
- * Writes the files of one process: a line is on disk before its append resolves, and lines that
- * arrive together share one sync. The process holds a lock on the file it writes; only unlocked
- * files are archived.
+ * Writes the files of one process. A line is on disk before its append resolves, and lines that arrive together share
+ * one sync. The process holds a lock on the file it writes; only unlocked files are archived.
  */
 export class JournalWriter {
   #file: OpenFile | undefined;
   readonly #waiting: Waiting[] = [];
   #isWriting = false;
-  /** Final: where the file is, or its content, is not certain any more. */
+  /** Final: the place or the content of the file is no longer certain. */
   #failure: Error | undefined;
   #noRoomUntil = 0;
   #order = 0;
 
-  constructor(private readonly options: JournalWriterOptions) {}
+  constructor(
+    private readonly dir: string,
+    private readonly keys: KeyRing,
+    private readonly anchor: Pick<JournalAnchor, 'saw'>,
+  ) {}
 
-  /** The file that is written to now. */
+  /** The file that is being written. */
   get fileName(): string | undefined {
     return this.#file?.name;
   }
 
-  /** Nothing that is written later comes before this in a replay. */
+  /** Makes all later lines follow this order in a replay. */
   noteOrder(order: number): void {
     this.#order = Math.max(this.#order, order);
   }
 
-  /** @throws WalletStorageError when it may not be on disk. */
+  /** @throws WalletStorageError when the line may not be on disk. */
   append(event: JournalEvent): Promise<void> {
     return new Promise((done, failed) => {
       this.#waiting.push({ event, done, failed });
@@ -74,7 +71,7 @@ export class JournalWriter {
     });
   }
 
-  /** Whether the file can be written to, as far as that shows without writing. */
+  /** Whether the file can be written, as far as that is visible without writing. */
   async isWritable(): Promise<boolean> {
     if (this.#failure !== undefined || performance.now() < this.#noRoomUntil) return false;
     try {
@@ -91,7 +88,7 @@ export class JournalWriter {
     await file?.handle.close();
   }
 
-  /** Never rejects: each line's own promise does. */
+  /** Never rejects; the promise of each line does. */
   async #write(): Promise<void> {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {
@@ -118,10 +115,10 @@ export class JournalWriter {
     await file.handle.appendFile(lines.join(''));
     await file.handle.datasync();
     file.isUsed = true;
-    this.options.onWritten(file.name, file.chain.head.lines);
+    this.anchor.saw(file.name, file.chain.head.lines);
   }
 
-  /** A file with an unknown end is not written on. Where there was no room, another may follow it. */
+  /** A file with an unknown end is not written any more. After a lack of disk space, a new file may follow it. */
   async #noteFailure(error: unknown): Promise<void> {
     if (isNoRoom(error)) {
       this.#noRoomUntil = performance.now() + RETRY_MS;
@@ -149,16 +146,16 @@ export class JournalWriter {
     return this.#file;
   }
 
-  /** Names sort by time; the file's own name is durable before its first line is. */
+  /** Names sort by time. The directory entry is durable before the first line is. */
   async #create(): Promise<OpenFile> {
-    const { dir, keys } = this.options;
+    const { dir } = this;
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-');
-    const { newest } = keys;
+    const { newest } = this.keys;
     const name = `${stamp}-${randomBytes(4).toString('hex')}.${newest.id}${JOURNAL_SUFFIX}`;
     const path = join(dir, name);
     const handle = await open(path, 'ax', 0o600);
     try {
-      if (tryLock(handle.fd) === false) throw new Error('a new file is locked already');
+      if (tryLock(handle.fd) === false) throw new Error('a new journal file is already locked');
       await syncFolder(dir);
       const { ino: inode } = await handle.stat();
       const chain = new LineChain(newest, name);

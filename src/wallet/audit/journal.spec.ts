@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Secret } from '../../platform/config/secret.js';
-import { KeyRing } from '../seal/key-ring.js';
+import { RecordSeal } from '../seal/record-seal.js';
 import { WalletStorageError } from '../wallet-error.js';
-import { Journal, type JournalOptions } from './journal.js';
+import { Journal } from './journal.js';
 import type { JournalAnchor } from './journal-anchor.js';
 import type { JournalEvent } from './journal-record.js';
 
@@ -53,27 +53,20 @@ describe('the journal', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  const journalOf = (
-    secret = 'one',
-    previous?: string,
-    more?: Partial<JournalOptions>,
-  ): Journal => {
-    const keys = new KeyRing(
-      {
-        current: new Secret(secret),
-        previous: previous === undefined ? undefined : new Secret(previous),
-      },
-      'journal',
-    );
-    const journal = new Journal({
-      dir,
-      keys,
+  const journalOf = (secret = 'one', previous?: string, readAgainMs = 1): Journal => {
+    const sealSecret = {
+      current: new Secret(secret),
+      previous: previous === undefined ? undefined : new Secret(previous),
+    };
+    const journal = new Journal(
+      { auditDir: dir, sealSecret },
+      { retentionSeconds: 1000 },
       anchor,
-      retentionSeconds: 1000,
-      now: () => NOW,
-      readAgainMs: 1,
-      ...more,
-    });
+      new RecordSeal({ sealSecret }),
+      () => NOW,
+      { failed: () => undefined },
+      readAgainMs,
+    );
     journals.push(journal);
     return journal;
   };
@@ -161,7 +154,7 @@ describe('the journal', () => {
   it('waits for a file that a shared folder shows late', async () => {
     const path = await written(1);
     await rename(path, `${path}.late`);
-    const reader = journalOf('one', undefined, { readAgainMs: undefined });
+    const reader = journalOf('one', undefined, 1000);
     const reading = reader.state();
     await new Promise((resolve) => setTimeout(resolve, 300));
     await rename(`${path}.late`, path);

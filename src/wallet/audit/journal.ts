@@ -10,11 +10,19 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeyRing } from '../seal/key-ring.js';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/app-config.js';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { renewAnswer } from '../asks/ask.js';
+import { renewIntent } from '../pay/intent.js';
+import { KeyRing } from '../seal/key-ring.js';
+import { RecordSeal } from '../seal/record-seal.js';
+import { UpkeepLog } from '../upkeep-log.js';
 import { WalletStorageError } from '../wallet-error.js';
+import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import { CHECKPOINT_SUFFIX, type CoveredFile, writeCheckpoint } from './checkpoint.js';
 import { tryLock } from './file-lock.js';
-import type { JournalAnchor } from './journal-anchor.js';
+import { type JournalAnchor, RedisAnchor } from './journal-anchor.js';
 import {
   CHECKPOINTS,
   JOURNAL_SUFFIX,
@@ -28,56 +36,47 @@ import { JournalWriter, syncFolder } from './journal-writer.js';
 const ARCHIVE = 'archive';
 const LOCK = 'checkpoint.lock';
 const LOOK_MS = 60_000;
-/** So much is read beside a checkpoint, or half of what the checkpoint itself takes. */
+/** Bytes that are read besides a checkpoint; or half the size of the checkpoint, if that is more. */
 const TAIL_BYTES = 1024 * 1024;
 /** Each start of a process leaves a file. */
 const FILES_MAX = 16;
 
-export interface JournalOptions {
-  readonly dir: string;
-  readonly keys: KeyRing;
-  readonly anchor: JournalAnchor;
-  /** How long intents are kept. */
-  readonly retentionSeconds: number;
-  /** Unix seconds. */
-  readonly now: () => number;
-  /** Seals what a checkpoint keeps of an intent with the newest key. */
-  readonly renewIntent?: (wallet: string, intentId: string, record: string) => string;
-  /** The same of an answer of the owner's. */
-  readonly renewAnswer?: (askId: string, isDenied: boolean, record: string) => string;
-  readonly onFailure?: (error: unknown) => void;
-  /** The pause before a folder that does not add up is read once more. */
-  readonly readAgainMs?: number | undefined;
-}
-
 /**
- * The record of every decision, and the source from which Redis is restored: append-only files in a
- * folder that all wallet processes share. A checkpoint sums them up, so that reading takes a
- * bounded time. Files that a checkpoint covers move to `archive/`, which is never read.
+ * The record of every decision, from which Redis is restored: append-only files in a folder shared by all wallet
+ * processes. A checkpoint holds their sum, so that reading takes a bounded time. Files covered by a checkpoint move to
+ * `archive/`, which is never read.
  */
+@Injectable()
 export class Journal {
+  readonly #dir: string;
+  readonly #keys: KeyRing;
   readonly #writer: JournalWriter;
   readonly #reader: JournalReader;
   #timer: NodeJS.Timeout | undefined;
   #isCompacting = false;
-  /** Bytes of each file that need not be read any more. */
+  /** Bytes of each file that a checkpoint covers. */
   #covered: ReadonlyMap<string, number> = new Map();
 
-  constructor(private readonly options: JournalOptions) {
-    const { dir, keys, anchor } = options;
-    this.#reader = new JournalReader(dir, keys, anchor, options.readAgainMs);
-    this.#writer = new JournalWriter({
-      dir,
-      keys,
-      onWritten: (name, lines) => {
-        anchor.saw(name, lines);
-      },
-    });
+  /** @param readAgainMs - pause before an inconsistent folder is read once more. */
+  constructor(
+    @Inject(WALLET_SETTINGS)
+    { auditDir, sealSecret }: Pick<WalletConfig, 'auditDir' | 'sealSecret'>,
+    @Inject(AppConfig) private readonly config: Pick<AppConfig, 'retentionSeconds'>,
+    @Inject(RedisAnchor) private readonly anchor: JournalAnchor,
+    private readonly seal: RecordSeal,
+    @Inject(WALLET_CLOCK) private readonly now: WalletClock,
+    @Inject(UpkeepLog) private readonly upkeep: Pick<UpkeepLog, 'failed'>,
+    @Optional() readAgainMs?: number,
+  ) {
+    this.#dir = auditDir;
+    this.#keys = new KeyRing(sealSecret, 'journal');
+    this.#reader = new JournalReader(auditDir, this.#keys, anchor, readAgainMs);
+    this.#writer = new JournalWriter(auditDir, this.#keys, anchor);
   }
 
-  /** @throws WalletStorageError when the folder cannot be written to. */
+  /** @throws WalletStorageError when the folder cannot be written. */
   async open(): Promise<void> {
-    const { dir } = this.options;
+    const dir = this.#dir;
     try {
       await mkdir(join(dir, ARCHIVE), { recursive: true, mode: 0o700 });
       await access(dir, constants.R_OK | constants.W_OK);
@@ -86,10 +85,12 @@ export class Journal {
     }
   }
 
-  /** Writes checkpoints from now on, whenever there is enough to read beside the last one. */
+  /** Writes checkpoints from now on, whenever enough was written since the last one. */
   start(): void {
     const look = (): void => {
-      this.compact().catch((error: unknown) => this.options.onFailure?.(error));
+      this.compact().catch((error: unknown) => {
+        this.upkeep.failed(error);
+      });
     };
     look();
     this.#timer = setInterval(look, LOOK_MS);
@@ -97,47 +98,46 @@ export class Journal {
   }
 
   /**
-   * @throws WalletStorageError when it may not be on disk. A file whose state is uncertain is not
-   *   written to any more; after a lack of disk space the write is tried again.
+   * @throws WalletStorageError when the line may not be on disk. A file in an uncertain state is not written any more;
+   *   after a lack of disk space the write is repeated.
    */
   append(event: JournalEvent): Promise<void> {
     return this.#writer.append(event);
   }
 
-  /** All that counts of it. @throws WalletStorageError, RedisUnavailableError */
+  /** The whole state of the journal. @throws WalletStorageError, RedisUnavailableError */
   async state(): Promise<JournalState> {
     return (await this.#read()).state;
   }
 
-  /** Whether the file can be written to, as far as that shows without writing. */
+  /** Whether the file can be written, as far as that is visible without writing. */
   async isWritable(): Promise<boolean> {
     try {
-      await access(this.options.dir, constants.R_OK | constants.W_OK);
+      await access(this.#dir, constants.R_OK | constants.W_OK);
       return await this.#writer.isWritable();
     } catch {
       return false;
     }
   }
 
-  /** Whether a file that is still read was sealed with the secret before. */
+  /** Whether a file that is still read was sealed with the previous secret. */
   async needsPreviousSecret(): Promise<boolean> {
-    const { dir, keys } = this.options;
-    const names = (await readdir(dir)).filter(isJournalName);
-    return names.some((name) => name.split('.').at(-2) !== keys.newest.id);
+    const names = (await readdir(this.#dir)).filter(isJournalName);
+    return names.some((name) => name.split('.').at(-2) !== this.#keys.newest.id);
   }
 
   /**
-   * Writes a checkpoint and puts aside what it covers; one process at a time does.
+   * Writes a checkpoint and archives the files it covers. Only one process does this at a time.
    *
-   * @param options - `isForced`: also where there is little to read beside the last one.
-   * @returns whether it did.
+   * @param options - `isForced`: also if little was written since the last one.
+   * @returns whether a checkpoint was written.
    */
   async compact({ isForced = false } = {}): Promise<boolean> {
     if (this.#isCompacting || !(isForced || (await this.#isWorthIt()))) return false;
     this.#isCompacting = true;
     let lock: FileHandle | undefined;
     try {
-      lock = await open(join(this.options.dir, LOCK), 'a', 0o600);
+      lock = await open(join(this.#dir, LOCK), 'a', 0o600);
       if (tryLock(lock.fd) === false) return false;
       await this.#compact();
       return true;
@@ -164,7 +164,7 @@ export class Journal {
   }
 
   async #isWorthIt(): Promise<boolean> {
-    const { dir } = this.options;
+    const dir = this.#dir;
     const names = await readdir(dir);
     const bytesOf = async (suffix: string): Promise<number> => {
       const found = names.filter((name) => name.endsWith(suffix));
@@ -182,7 +182,7 @@ export class Journal {
   }
 
   async #compact(): Promise<void> {
-    const { dir, keys, anchor } = this.options;
+    const dir = this.#dir;
     const { state, heads, checkpoint, order } = await this.#read();
     const held: FileHandle[] = [];
     try {
@@ -192,16 +192,16 @@ export class Journal {
         if (handle !== undefined) held.push(handle);
         files.set(name, { head, isDone: handle !== undefined });
       }
-      // The anchor may have missed that they were archived, or they have been put back since.
+      // The anchor may not know that they were archived, or they were moved back since.
       for (const [name, file] of checkpoint?.files ?? []) {
         const isKept = file.isDone && !files.has(name) && this.#isRecent(name);
         if (isKept) files.set(name, file);
       }
       const sequence = (checkpoint?.sequence ?? 0) + 1;
       const items = this.#itemsOf(state);
-      const name = await writeCheckpoint(dir, keys, { sequence, order, files }, items);
+      const name = await writeCheckpoint(dir, this.#keys, { sequence, order, files }, items);
       await syncFolder(dir);
-      anchor.saw(CHECKPOINTS, sequence);
+      this.anchor.saw(CHECKPOINTS, sequence);
       this.#noteCovered(files);
       await this.#putAside(files, name);
     } finally {
@@ -209,18 +209,18 @@ export class Journal {
     }
   }
 
-  /** By the time in its name. */
+  /** By the time in the file name. */
   #isRecent(name: string): boolean {
     const begun = Date.parse(name.slice(0, 'yyyy-mm-dd'.length)) / 1000;
-    return begun > this.options.now() - HORIZON_SECONDS;
+    return begun > this.now() - HORIZON_SECONDS;
   }
 
-  /** Locked against other writers; `undefined` when another process may still write to it. */
+  /** Locked against other writers; `undefined` if another process may still write to it. */
   async #holdIfDone(name: string, readBytes: number): Promise<FileHandle | undefined> {
     if (name === this.#writer.fileName) return undefined;
-    const handle = await open(join(this.options.dir, name), 'r+');
+    const handle = await open(join(this.#dir, name), 'r+');
     const isOurs = tryLock(handle.fd) === true;
-    // A line that was cut off stays behind what was read; whole lines would have come since.
+    // An interrupted line stays after the position that was read; complete lines would be new records.
     const rest = isOurs ? await tailOf(handle, readBytes) : '\n';
     if (!rest.includes('\n')) return handle;
     await handle.close();
@@ -228,26 +228,26 @@ export class Journal {
   }
 
   *#itemsOf(state: JournalState): Generator<StateItem> {
-    const { now, retentionSeconds, renewIntent, renewAnswer } = this.options;
-    for (const item of state.items(now(), retentionSeconds)) {
-      if (item.item === 'answer' && renewAnswer !== undefined) {
-        const { id, intent, isDenied } = item.answer;
-        const record = renewAnswer(id, isDenied, intent.record);
-        yield { ...item, answer: { ...item.answer, intent: { ...intent, record } } };
-        continue;
-      }
-      const intent = item.item === 'charge' ? item.charge.intent : undefined;
-      if (item.item !== 'charge' || intent === undefined || renewIntent === undefined) {
-        yield item;
-        continue;
-      }
-      const record = renewIntent(item.wallet, intent.id, intent.record);
-      yield { ...item, charge: { ...item.charge, intent: { ...intent, record } } };
+    for (const item of state.items(this.now(), this.config.retentionSeconds)) {
+      yield this.#renewed(item);
     }
   }
 
+  /** The record in it is sealed with the newest key. */
+  #renewed(item: StateItem): StateItem {
+    if (item.item === 'answer') {
+      const { id, intent, isDenied } = item.answer;
+      const record = renewAnswer(this.seal, id, isDenied, intent.record);
+      return { ...item, answer: { ...item.answer, intent: { ...intent, record } } };
+    }
+    const intent = item.item === 'charge' ? item.charge.intent : undefined;
+    if (item.item !== 'charge' || intent === undefined) return item;
+    const record = renewIntent(this.seal, item.wallet, intent.id, intent.record);
+    return { ...item, charge: { ...item.charge, intent: { ...intent, record } } };
+  }
+
   async #putAside(files: ReadonlyMap<string, CoveredFile>, checkpoint: string): Promise<void> {
-    const { dir, anchor } = this.options;
+    const dir = this.#dir;
     const done = [...files].flatMap(([name, { isDone }]) => (isDone ? [name] : []));
     for (const name of done) {
       await rename(join(dir, name), join(dir, ARCHIVE, name)).catch((error: unknown) => {
@@ -259,7 +259,7 @@ export class Journal {
       if (isOld || name.endsWith('.draft')) await unlink(join(dir, name)).catch(() => undefined);
     }
     await syncFolder(dir);
-    await anchor.forget(done);
+    await this.anchor.forget(done);
   }
 }
 

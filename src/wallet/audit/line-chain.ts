@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type KeyRing, type SealKey, subkeyOf } from '../seal/key-ring.js';
 
-/** Where a reader or writer of a chained file stands: after so many lines, with this MAC. */
+/** The position of a reader or writer in a chained file: the number of lines and the last MAC. */
 export interface ChainHead {
   readonly bytes: number;
   readonly lines: number;
@@ -11,13 +11,13 @@ export interface ChainHead {
 
 export const CHAIN_START: ChainHead = { bytes: 0, lines: 0, mac: '' };
 
-/** A file that does not say what its writer wrote. */
+/** The content of a file is not what its writer wrote. */
 export class BrokenChainError extends Error {}
 
 /**
- * The lines of one file, each `<mac> <json>`. The MAC is of the one before and this text, by a key of
- * the file's own name: no line can be changed, added, moved or taken out of the middle without the
- * key. That lines are missing at the end is seen from heads that are kept elsewhere.
+ * The lines of one file, each `<mac> <json>`. A MAC covers the previous MAC and this text, with a key derived from the
+ * file's name. Without the key no line can be changed, added, moved or removed from the middle. Missing lines at the
+ * end show by heads that are stored elsewhere.
  */
 export class LineChain {
   readonly #key: Buffer;
@@ -43,7 +43,7 @@ export class LineChain {
   /**
    * Reads the next line, without its line feed.
    *
-   * @throws BrokenChainError when it does not follow the one before.
+   * @throws BrokenChainError when the line does not follow the previous one.
    */
   read(line: Buffer): string {
     const blank = line.indexOf(0x20);
@@ -51,7 +51,7 @@ export class LineChain {
     const json = line.subarray(blank + 1).toString('utf8');
     const expected = this.#macOf(json);
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      throw new BrokenChainError('a line of the journal does not follow the one before');
+      throw new BrokenChainError('a line of the journal does not follow the previous line');
     }
     this.#advance(expected, line.length + 1);
     return json;
@@ -67,7 +67,7 @@ export class LineChain {
   }
 }
 
-/** The key a file names in its own name, `<anything>.<key id>.<extension>`. */
+/** The key of a file, from its name `<anything>.<key id>.<extension>`. */
 export function keyOfFile(name: string, keys: KeyRing): SealKey {
   const key = keys.find(name.split('.').at(-2) ?? '');
   if (key !== undefined) return key;

@@ -7,6 +7,7 @@ import {
   hash32,
   result,
 } from '../../../test/builders/platform/chain/fake-chain.js';
+import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import { EndpointsDisagreeError } from '../../protocol/errors.js';
 import { ContractOwners } from './contract-owners.js';
 
@@ -25,7 +26,8 @@ describe('an owner that is a contract, as two nodes see it', () => {
     truth = new FakeChain(20);
     const made = await aChain(truth, 2);
     ({ nodes } = made);
-    owners = new ContractOwners(made.chain);
+    const { chainId } = made.chain;
+    owners = new ContractOwners({ contractOwnersOn: chainId }, new ChainRegistry([made.chain]));
     asked = [];
   });
 

@@ -20,10 +20,10 @@ const SECRET = /^[\w-]{43}$/;
 const StoredCode = z.object({
   v: z.literal(2),
   state: z.enum(['pending', 'approved', 'collected']),
-  /** SHA-256 of the agent's secret: a reader of Redis cannot collect the token. */
+  /** SHA-256 of the agent's secret, so that a reader of Redis cannot collect the token. */
   secret: z.string(),
   owner: z.string().optional(),
-  /** When tokens of the owner's wallet were last revoked, as it was at the approval. */
+  /** The number of token revocations of the owner's wallet at the approval. */
   epoch: z.int().optional(),
 });
 type StoredCode = z.infer<typeof StoredCode>;
@@ -37,9 +37,9 @@ return 1`,
 );
 
 interface DeviceCode {
-  /** The agent's alone: it collects the token. */
+  /** The agent's secret: it collects the token. */
   readonly deviceCode: string;
-  /** For the owner: in the link, on the page and in what is signed. It collects nothing. */
+  /** For the owner: in the link, on the page and in the signed message. It collects nothing. */
   readonly userCode: string;
 }
 
@@ -48,11 +48,11 @@ type CodeStatus =
 
 interface Approval {
   readonly owner: Address;
-  /** Unix seconds: a revocation since then applies to the collected token, too. */
+  /** The epoch at the approval: a revocation since then also voids the collected token. */
   readonly epoch: number;
 }
 
-/** An approval, and the code it was given for. */
+/** An approval with its code. */
 interface CollectedApproval extends Approval {
   readonly userCode: string;
 }
@@ -64,9 +64,9 @@ interface Read {
 }
 
 /**
- * Sign-in for agents that have no browser (RFC 8628): the agent shows a link, the owner approves
- * there. The link alone does not give the agent's token, even when it leaks through a chat or a
- * proxy's log. Stored approvals are sealed: only a wallet process can make one.
+ * Sign-in for agents without a browser (RFC 8628): the agent shows a link, and the owner approves there. The link alone
+ * does not give the agent's token, even if it leaks through a chat or a proxy's log. Stored approvals are sealed, so
+ * only a wallet process can make one.
  */
 @Injectable()
 export class DeviceCodes {
@@ -86,8 +86,7 @@ export class DeviceCodes {
   /**
    * For the owner's page.
    *
-   * @throws WalletError `not_found`, for codes that never were and for codes that are over alike;
-   *   `conflict` when it was answered already.
+   * @throws WalletError `not_found` for unknown and for expired codes alike; `conflict` when it was answered already.
    */
   async assertPending(userCode: string): Promise<void> {
     await this.#pending(userCode);
@@ -105,7 +104,7 @@ export class DeviceCodes {
     return statusOf((await this.#ofAgent(deviceCode)).stored);
   }
 
-  /** Who approved, and when. Of several concurrent requests one gets the answer. */
+  /** The owner that approved, with the time. Of several concurrent requests only one gets it. */
   async collect(deviceCode: string): Promise<CollectedApproval | undefined> {
     const { userCode, sealed, stored } = await this.#ofAgent(deviceCode);
     const status = statusOf(stored);
@@ -175,5 +174,5 @@ function notFound(): WalletError {
 }
 
 function answered(): WalletError {
-  return new WalletError('conflict', 'This code was answered already.');
+  return new WalletError('conflict', 'This code is already approved or denied.');
 }

@@ -12,9 +12,12 @@ import { RecordSeal } from '../seal/record-seal.js';
 import { tokensKey, tokenUseKey } from '../wallet-keys.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
-/** Of one wallet. Each takes a signature of its owner; where there are more, those that end first are not listed. */
+/**
+ * Limit for one wallet. Each token takes a signature of its owner. Above the limit, the tokens that expire first are
+ * not listed.
+ */
 const LISTED_MAX = 500;
-/** Uses of one token that are so close together are one. */
+/** Uses of one token within this time count as one. */
 const USE_SECONDS = 60;
 const REMEMBERED_MAX = 10_000;
 
@@ -45,8 +48,8 @@ return 1`,
 );
 
 /**
- * Which tokens of a wallet are good for now, so that its owner can see and end them. It is a list and no
- * authority: a token is good by its signature until it is revoked, whether it is here or not.
+ * Lists the valid tokens of a wallet, so that its owner can see and revoke them. The list has no authority: a token is
+ * valid by its signature until it is revoked, whether or not it is listed.
  */
 @Injectable()
 export class IssuedTokens {
@@ -69,7 +72,7 @@ export class IssuedTokens {
     await runKeyedScript(this.redis, NOTE, [key], args);
   }
 
-  /** Newest first; none that is over. */
+  /** Newest first, without expired tokens. */
   async of(wallet: string): Promise<readonly IssuedToken[]> {
     const listed = await redisCall('wallet_tokens', this.redis.hgetall(tokensKey(wallet)));
     return Object.entries(listed)
@@ -86,7 +89,7 @@ export class IssuedTokens {
     await redisCall('wallet_tokens', this.redis.hdel(tokensKey(wallet), id));
   }
 
-  /** The token was used just now. @param id - of a token, or of a grant. */
+  /** Notes the use of a token. @param id - of a token, or of a grant. */
   async noteUse(id: string, expiresAt: number): Promise<void> {
     const now = this.now();
     if (now - (this.#used.get(id) ?? 0) < USE_SECONDS) return;

@@ -19,7 +19,7 @@ import { WALLET_CLOCK, WALLET_HUB, WALLET_SETTINGS, type WalletClock } from '../
 import { IssuedTokens } from './issued-tokens.js';
 import { invalidToken, TokenIssuer } from './token.js';
 
-/** Long enough to change rules with care, too short to be left lying about. */
+/** Long enough to change rules with care, and short enough if it leaks. */
 const OWNER_TOKEN_SECONDS = 900;
 const SECOND_MS = 1000;
 
@@ -27,11 +27,11 @@ const SECOND_MS = 1000;
 interface Proof {
   /** For the audit record. */
   readonly by: 'nonce' | 'approval' | 'legacy' | 'oauth';
-  /** Of a signed message: when it was asked for, Unix seconds. */
+  /** For a signed message: the time of its request, Unix seconds. */
   readonly askedAt?: number;
-  /** Of an approval: {@link Sessions.epochOf} at that time. */
+  /** For an approval: {@link Sessions.epochOf} at that time. */
   readonly epoch?: number;
-  /** Of an approval: the user code that the owner has seen. */
+  /** For an approval: the user code that the owner has seen. */
   readonly code?: string;
 }
 
@@ -39,7 +39,7 @@ interface Proof {
 interface GrantFacts {
   readonly id: string;
   readonly owner: Address;
-  /** {@link Sessions.epochOf} when it was given. */
+  /** {@link Sessions.epochOf} when the grant was given. */
   readonly epoch: number;
   /** Unix seconds. */
   readonly expiresAt: number;
@@ -48,7 +48,6 @@ interface GrantFacts {
 /** The object that is revoked: a token, or a grant. */
 type Revoked = Pick<Session, 'owner' | 'wallet' | 'tokenId' | 'expiresAt'>;
 
-/** What tokens are made from, and where their revocation is kept. */
 /** Issues, finds and revokes tokens. */
 @Injectable()
 export class Sessions {
@@ -66,9 +65,9 @@ export class Sessions {
   ) {}
 
   /**
-   * Before something is used up that would make a wallet: whether its owner may have one, and has it from now on.
+   * Called before a step that would make a wallet: checks that its owner may have one, and makes it.
    *
-   * @param address - where it is asked from.
+   * @param address - the network address of the caller.
    * @throws WalletError `forbidden`, or as {@link WalletDirectory.walletFor}.
    */
   async prepare(owner: Address, address: string | undefined): Promise<void> {
@@ -82,11 +81,10 @@ export class Sessions {
   }
 
   /**
-   * A token for a caller who has proven to be the owner, or to act for the owner. Signing in makes
-   * no wallet: the first use of the token, the first agent or the first grant does.
+   * A token for a caller who has proven to be the owner, or to act for the owner. Signing in makes no wallet; the first
+   * use of the token, the first agent or the first grant does.
    *
-   * @throws WalletError `unauthorized`, or `not_found` of a code, for a proof from before all
-   *   tokens were revoked.
+   * @throws WalletError `unauthorized`, or `not_found` for a code, for a proof older than a revocation of all tokens.
    */
   async issue(owner: Address, role: 'owner' | 'agent', proof: Proof): Promise<string> {
     this.#assertMay(owner);
@@ -102,7 +100,7 @@ export class Sessions {
     return token;
   }
 
-  /** In the journal first. */
+  /** Written to the journal first. */
   async #record(owner: Address, wallet: CustodialWallet, issued: IssuedToken): Promise<void> {
     const { id: token, createdAt: at, expiresAt: until, ...how } = issued;
     const common = { at, owner, wallet: wallet.address };
@@ -111,9 +109,9 @@ export class Sessions {
   }
 
   /**
-   * Lets a client in under a grant, whose tokens are made and kept elsewhere.
+   * Accepts a client under a grant, whose tokens are made and stored elsewhere.
    *
-   * @returns the epoch its tokens are good in: see {@link ofGrant}.
+   * @returns the epoch in which its tokens are valid: see {@link ofGrant}.
    * @throws WalletError as {@link issue}.
    */
   async grant(owner: Address, grantId: string, proof: Proof): Promise<number> {
@@ -133,7 +131,7 @@ export class Sessions {
     return notBefore;
   }
 
-  /** @throws WalletError `unauthorized` when the grant was ended, or all tokens of the wallet were. */
+  /** @throws WalletError `unauthorized` when the grant or all tokens of the wallet were revoked. */
   async ofGrant({ id, owner, epoch, expiresAt }: GrantFacts): Promise<Session> {
     if (this.settings.owners?.has(owner) === false) throw invalidToken();
     const wallet = await this.directory.walletOf(owner);
@@ -145,24 +143,24 @@ export class Sessions {
 
   #assertMay(owner: Address): void {
     if (this.settings.owners?.has(owner) !== false) return;
-    throw new WalletError('forbidden', 'This address may not have a wallet here.');
+    throw new WalletError('forbidden', 'This service does not allow a wallet for this address.');
   }
 
   async #notBefore(owner: Address, wallet: CustodialWallet): Promise<number> {
-    // Restores what was revoked, when Redis was lost.
+    // Restores the revocations after a loss of Redis.
     await this.directory.policyOf(owner, wallet);
     return this.store.tokensNotBefore(wallet.address);
   }
 
-  /** Which revocation of all tokens was the last of this owner; 0 for none, or no wallet. */
+  /** The number of the last revocation of all tokens of this owner; 0 for none, or without a wallet. */
   async epochOf(owner: Address): Promise<number> {
     const wallet = await this.directory.find(owner);
     return wallet === undefined ? 0 : this.#notBefore(owner, wallet);
   }
 
   /**
-   * @param address - where it comes from.
-   * @throws WalletError `unauthorized`; of a new owner as {@link prepare}.
+   * @param address - the network address of the caller.
+   * @throws WalletError `unauthorized`; for a new owner as {@link prepare}.
    */
   async of(authorization: string | undefined, address: string | undefined): Promise<Session> {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
@@ -172,7 +170,7 @@ export class Sessions {
     const wallet = found ?? (await this.directory.walletFor(owner, address));
     const { isRevoked, notBefore } = await this.#revocations(owner, wallet, id);
     if (isRevoked || issuedAt < notBefore) throw invalidToken();
-    // An owner who signed in before there was a wallet is on its record from here on.
+    // An owner who signed in before there was a wallet is recorded from here on.
     if (found === undefined && role === 'owner') {
       await this.#record(owner, wallet, { id, role, by: 'nonce', createdAt: issuedAt, expiresAt });
     }
@@ -185,7 +183,7 @@ export class Sessions {
     wallet: CustodialWallet,
     id: string,
   ): Promise<{ readonly isRevoked: boolean; readonly notBefore: number }> {
-    // Restores what was revoked, too, when Redis was lost.
+    // Also restores the revocations after a loss of Redis.
     await this.directory.policyOf(owner, wallet);
     const [revoked, notBefore] = await Promise.all([
       redisCall('wallet_token', this.redis.exists(revokedTokenKey(id))),
@@ -194,7 +192,7 @@ export class Sessions {
     return { isRevoked: revoked === 1, notBefore };
   }
 
-  /** Ends one token, or a grant with all of its own; and the links that were made with it. */
+  /** Revokes one token, or a grant with all its tokens, and the links made with it. */
   async revoke({ owner, wallet, tokenId, expiresAt }: Revoked): Promise<void> {
     const { redis, store } = this;
     const links = this.hub?.links;
@@ -215,13 +213,13 @@ export class Sessions {
     await links?.endNow();
   }
 
-  /** Revokes all tokens of a wallet issued before now, the caller's own too, and their links. */
+  /** Revokes all earlier tokens of a wallet, including the caller's own, and their links. */
   async revokeAll({ owner, wallet, tokenId }: Session): Promise<void> {
     const last = await this.store.tokensNotBefore(wallet.address);
-    // One revocation a second: who signs in after this one must not look older than it.
+    // One revocation a second, so that a later sign-in never looks older than it.
     if (last - this.now() === 1) await delay(SECOND_MS);
     const at = this.now();
-    // Tokens of this very second are older.
+    // Tokens of the present second count as older.
     const notBefore = Math.max(at, last) + 1;
     const common = { at, owner, wallet: wallet.address };
     await this.journal.append({ event: 'tokens_revoked', ...common, notBefore, by: tokenId });
@@ -242,10 +240,7 @@ export class Sessions {
  */
 export function assertSince({ askedAt, epoch }: Omit<Proof, 'by'>, notBefore: number): void {
   if (askedAt !== undefined && askedAt < notBefore - 1) {
-    throw new WalletError(
-      'unauthorized',
-      'All tokens of this wallet were revoked since. Sign in again.',
-    );
+    throw new WalletError('unauthorized', 'All tokens of this wallet were revoked. Sign in again.');
   }
   if (epoch !== undefined && epoch !== notBefore) {
     throw new WalletError('not_found', 'This code does not exist, or it has expired.');

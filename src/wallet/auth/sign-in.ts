@@ -21,9 +21,9 @@ import {
 import { ContractOwners } from './contract-owners.js';
 
 const NONCE_LIFE_SECONDS = 600;
-/** Of a contract's signature: owners of a multi-signature wallet, or a passkey's answer, and a wrapper around it. */
+/** Limit of a contract's signature: the owners of a multi-signature wallet or a passkey's answer, with a wrapper. */
 export const SIGNATURE_MAX_BYTES = 8192;
-/** The constant message of older clients. One such signature stays valid for good. */
+/** The constant message of older clients. One such signature stays valid forever. */
 export const LEGACY_MESSAGE = 'Login to Privy Proxy';
 
 /** ARGV: key, the value it must have. */
@@ -50,11 +50,11 @@ export interface SignedMessage {
   readonly address: string;
   readonly message: string;
   readonly signature?: string;
-  /** In the place of a signature: what a passkey answered. */
+  /** The passkey's answer, in place of a signature. */
   readonly assertion?: Assertion;
 }
 
-/** A signature, or what a passkey answered. */
+/** A signature, or the answer of a passkey. */
 type Proof = Hex | { readonly assertion: Assertion };
 
 /**
@@ -67,16 +67,16 @@ export class SignIn {
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly seal: RecordSeal,
     @Inject(RECOVER_WALLET_SIGNER) private readonly recoverSigner: RecoverSigner,
-    @Inject(ContractOwners) private readonly contracts: ContractOwners | undefined,
+    private readonly contracts: ContractOwners,
     private readonly passkeys: PasskeyOwners,
     @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
   /**
-   * @param statement - what the owner agrees to by signing; one line.
-   * @param request - the one that is answered by it. Only the newest message of each request is
-   *   open, so that asking for many fills no memory.
+   * @param statement - the text that the owner agrees to by signing; one line.
+   * @param request - the request it answers. Only the newest message of each request is open, so that many requests
+   *   fill no memory.
    */
   async challenge(address: Address, statement: string, request?: string): Promise<SignInMessage> {
     const nonce = randomBytes(16).toString('hex');
@@ -93,8 +93,8 @@ export class SignIn {
       '',
       `URI: ${publicUrl}`,
       'Version: 1',
-      // Where an owner that is a contract is asked; a key means the same on every chain.
-      `Chain ID: ${contracts?.chainId ?? 1}`,
+      // The chain of an owner that is a contract; a key is valid on every chain.
+      `Chain ID: ${contracts.chainId ?? 1}`,
       `Nonce: ${nonce}`,
       `Issued At: ${iso(issuedAt)}`,
       `Expiration Time: ${iso(expiresAt)}`,
@@ -106,18 +106,17 @@ export class SignIn {
   }
 
   /**
-   * The address that signed a challenge of this service, and when it asked for it. This uses up the
-   * challenge.
+   * The address that signed a challenge of this service, and the time of the challenge. Uses up the challenge.
    *
-   * @param statement - what it must have been signed for.
-   * @param request - as it was challenged for.
+   * @param statement - the text it must have been signed for.
+   * @param request - the request it was made for.
    * @throws WalletError `unauthorized`.
    */
   async accept(signed: SignedMessage, statement: string, request?: string): Promise<SignedIn> {
     const { owner, message, proof } = readSigned(signed);
     const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(message)?.[1];
     const [, named, , agreedTo] = message.split('\n');
-    // The message names who signs in: it must be the signer.
+    // The message names the signer, who must be the one who signed.
     if (nonce === undefined || named !== getAddress(owner) || agreedTo !== statement) {
       throw refused();
     }
@@ -126,18 +125,18 @@ export class SignIn {
     const { redis, seal, now } = this;
     const sealed = await redisCall('wallet_nonce', redis.get(key));
     const stored = sealed === null ? undefined : seal.open(key, sealed);
-    // The message is ours, and says itself until when: who can write to Redis cannot bring it back.
+    // The message is authenticated and holds its own expiry, so write access to Redis cannot bring it back.
     const [issuedAt, expiresAt] = [
       timeIn(message, 'Issued At'),
       timeIn(message, 'Expiration Time'),
     ];
     if (sealed === null || stored !== message || !(now() < expiresAt)) throw refused();
-    // Taken by one alone: a second use finds nothing, or a newer message.
+    // Only one request can take it: a second one finds nothing, or a newer message.
     if ((await runScript(redis, TAKE, [key, sealed])) !== 1) throw refused();
     return { owner, askedAt: issuedAt };
   }
 
-  /** The address whose key has signed a message, whatever its text is. No contract signs a constant one. */
+  /** The address whose key has signed a message with any text. Contracts sign no constant message. */
   signerOf(signed: SignedMessage): Address {
     const { owner, message, proof } = readSigned(signed);
     if (typeof proof !== 'string') throw refused();
@@ -145,24 +144,24 @@ export class SignIn {
     return owner;
   }
 
-  /** By the owner's key, else by its passkey or contract: asked about messages that are open, and nothing else. */
+  /** By the owner's key, otherwise by its passkey or contract. Only open messages are checked. */
   async #isSigned(owner: Address, message: string, proof: Proof, key: string): Promise<boolean> {
     const { recoverSigner, contracts, passkeys, redis } = this;
     const digest = hashMessage(message);
     if (typeof proof === 'string' && recoverSigner(digest, proof) === owner) return true;
-    const isAsked = typeof proof === 'string' ? contracts !== undefined : passkeys.isOn;
+    const isAsked = typeof proof === 'string' ? contracts.chainId !== undefined : passkeys.isOn;
     if (!isAsked) return false;
     if ((await redisCall('wallet_nonce', redis.exists(key))) === 0) return false;
     const isSigned =
       typeof proof === 'string'
-        ? contracts?.isSignedBy(owner, digest, proof)
+        ? contracts.isSignedBy(owner, digest, proof)
         : passkeys.isSignedBy(owner, message, proof.assertion);
-    return (await isSigned) === true;
+    return isSigned;
   }
 }
 
 /**
- * Who says to have signed. Nothing of it is proven.
+ * The claimed signer, its message and its signature; nothing is verified yet.
  *
  * @throws WalletError `invalid_request`.
  */
@@ -175,7 +174,7 @@ export function readSigned({ address, message, signature, assertion }: SignedMes
   const bytes = readBytes(signature, SIGNATURE_MAX_BYTES);
   const proof = assertion === undefined ? bytes : { assertion };
   if (owner === undefined || proof === undefined) {
-    throw new WalletError('invalid_request', 'address, message and signature are expected.');
+    throw new WalletError('invalid_request', 'The body must have address, message and signature.');
   }
   return { owner, message, proof };
 }
@@ -193,6 +192,6 @@ function timeIn(message: string, name: string): number {
 function refused(): WalletError {
   return new WalletError(
     'unauthorized',
-    'The signature is not by this address, or its message is unknown or expired.',
+    'The signature is not by this address, or the signed message is unknown or expired.',
   );
 }

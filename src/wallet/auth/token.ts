@@ -9,7 +9,7 @@ import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 
-/** JWT (RFC 7519), signed with HMAC SHA-256; no other algorithm is ever read. */
+/** JWT (RFC 7519), signed with HMAC SHA-256; no other algorithm is accepted. */
 const HEADER = { alg: 'HS256', typ: 'JWT' } as const;
 const AUDIENCE = 'wallet';
 const TOKEN_MAX_CHARACTERS = 2048;
@@ -34,7 +34,7 @@ interface TokenClaims {
   readonly expiresAt: number;
 }
 
-/** Makes and reads bearer tokens. It does not know about revocations. */
+/** Makes and reads bearer tokens. It does not check revocations. */
 @Injectable()
 export class TokenIssuer {
   readonly #issuer: string;
@@ -59,7 +59,7 @@ export class TokenIssuer {
     lifeSeconds: number,
     notBefore = 0,
   ): Promise<{ readonly token: string; readonly claims: TokenClaims }> {
-    // Tokens from before `notBefore` are void; one made now is not, though clocks count whole seconds.
+    // Tokens from before `notBefore` are void. A new token is not, although clocks count whole seconds.
     const issuedAt = Math.max(this.now(), notBefore);
     const claims: TokenClaims = {
       owner,
@@ -90,7 +90,7 @@ export class TokenIssuer {
     return { owner, role, id: jti, issuedAt: iat, expiresAt: exp };
   }
 
-  /** By the secret of now, else by the one before. */
+  /** With the present secret, otherwise with the previous one. */
   async #verified(token: string): Promise<JWTPayload> {
     for (const key of this.#keys) {
       try {

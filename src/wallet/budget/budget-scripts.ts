@@ -2,16 +2,16 @@ import { script } from '../../platform/redis/redis-scripts.js';
 import { SUMS } from './sums-script.js';
 
 /**
- * The budget's steps, each atomic. What is charged is one entry, named by its authorization *and* its
- * deadline; see `wallet-keys.ts` for where an entry stands. The flag of an entry:
+ * The steps of the budget, each atomic. A charge is one entry, named by its authorization *and* its deadline;
+ * `wallet-keys.ts` describes where entries are. The flag of an entry:
  *
  * | flag | the charge |
  * |---|---|
- * | `f` | was made against all that counts; the journal may not have it yet |
+ * | `f` | was made with all charges counted; the journal may not have it yet |
  * | `j` | is in the journal too |
  * | `s` | was signed |
  * | `r` | was restored from the journal, and may never have been signed |
- * | `x` | was released: its authorization is never charged, and so never signed, again |
+ * | `x` | was released: its authorization is never charged or signed again |
  */
 export const PRELUDE =
   SUMS +
@@ -52,7 +52,7 @@ end
 `;
 
 /**
- * Charges a spending to every budget it counts against, or to none.
+ * Charges a spending to every budget it counts against, or to none of them.
  *
  * | ARGV | |
  * |---|---|
@@ -64,11 +64,10 @@ end
  * | 17 approval key, 18 its ask | 17 empty: the owner need not be asked |
  * | 19... | budget and payees of each charge |
  *
- * Replies `ok` or `known` (charged already) with the generation and the entry's flag, `reused` (the
- * same nonce for another payment, or for one that is over), `locked`, `changed` (the rules), `busy`
- * (ask again), `many`, `unapproved` (the owner's yes is missing, or was used for another charge), `over`
- * with the charge's number and what was spent, or `intent` with what is
- * stored under it.
+ * Replies `ok` or `known` (already charged) with the generation and the entry's flag, `reused` (the nonce belongs to
+ * another or an ended payment), `locked`, `changed` (the rules), `busy` (ask again), `many`, `unapproved` (the owner's
+ * approval is missing, or was used for another charge), `over` with the charge's number and the sum spent, or `intent`
+ * with the stored intent.
  */
 export const RESERVE = script(
   'wallet_reserve',
@@ -122,8 +121,8 @@ return { 'ok', gen, 'f' }
 );
 
 /**
- * ARGV: wallet, id, generation it was charged in. 1 when the charge still stands and nothing was lost
- * since: asked after the journal has it, before signing.
+ * ARGV: wallet, id, generation of the charge. 1 when the charge is still there and nothing was lost since: checked
+ * after the journal has it, and before signing.
  */
 export const CONFIRM = script(
   'wallet_confirm',
@@ -139,7 +138,7 @@ return 1
 `,
 );
 
-/** ARGV: wallet, id, deadline. The journal has that it was signed. */
+/** ARGV: wallet, id, deadline. The journal records that it was signed. */
 export const MARK_SIGNED = script(
   'wallet_mark_signed',
   PRELUDE +
@@ -179,7 +178,7 @@ return sums
 `,
 );
 
-/** ARGV: a fresh name. Names what Redis holds where it has no name yet; replies the generation. */
+/** ARGV: a new name. Names the content of Redis if it has no name yet; replies the generation. */
 export const NAME_GENERATION = script(
   'wallet_name_generation',
   PRELUDE +
@@ -190,10 +189,9 @@ return generation()
 );
 
 /**
- * Brings entries and intents back after a loss, and what became of those that are there.
- * ARGV: generation, wallet, count of entries, then per entry id, terms, deadline, flag, due member;
- * then per intent key, value, how often it was charged, life, history member, time. Replies 0 when
- * Redis was lost again meanwhile.
+ * Restores entries and intents after a loss, with their results. ARGV: generation, wallet, count of entries, then per
+ * entry id, terms, deadline, flag, due member; then per intent key, value, how often it was charged, life, history
+ * member, time. Replies 0 when Redis was lost again meanwhile.
  */
 export const RESTORE = script(
   'wallet_restore',
@@ -235,8 +233,8 @@ return 1
 );
 
 /**
- * Unlocks a wallet that has everything back, and sets its rules unless there are newer ones.
- * ARGV: generation, wallet, revision, rules, tokens void before.
+ * Unlocks a fully restored wallet, and sets its rules unless there are newer ones. ARGV: generation, wallet, revision,
+ * rules, tokens void before.
  */
 export const UNLOCK = script(
   'wallet_unlock',
@@ -255,7 +253,7 @@ return 1
 `,
 );
 
-/** ARGV: wallet. Replies revision, rules and whether they are in force; nothing while it is locked. */
+/** ARGV: wallet. Replies revision, rules and whether they are in force; nothing while the wallet is locked. */
 export const READ_RULES = script(
   'wallet_read_rules',
   PRELUDE +
@@ -265,7 +263,7 @@ return redis.call('HMGET', P .. 'w:' .. ARGV[1], 'rev', 'rules', 'force')
 `,
 );
 
-/** ARGV: wallet, revision it replaces, revision, rules. Not in force before the journal has them. */
+/** ARGV: wallet, revision it replaces, revision, rules. Not in force until the journal has them. */
 export const SET_RULES = script(
   'wallet_set_rules',
   PRELUDE +
@@ -277,7 +275,7 @@ return 1
 `,
 );
 
-/** ARGV: wallet, rules as stored. The journal has that they are in force. */
+/** ARGV: wallet, rules as stored. The journal records that they are in force. */
 export const PUT_IN_FORCE = script(
   'wallet_put_in_force',
   PRELUDE +

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { authorizationId, type Spending } from '../rules/spending.js';
 
-/** A spending whose fate has to be read from the chain once its deadline has passed. */
+/** A spending whose outcome is read from the chain after its deadline. */
 export interface Due {
   /** Lower case. */
   readonly wallet: Address;
@@ -52,12 +52,12 @@ export function storedSpending(spending: Spending): z.input<typeof StoredSpendin
   };
 }
 
-/** The same text for the same spending, always: it is a member of a set. */
+/** Deterministic, because the text is a member of a set. */
 export function writeDue({ wallet, spending }: Due): string {
   return JSON.stringify([1, wallet, storedSpending(spending)]);
 }
 
-/** `undefined` for what was not written by {@link writeDue}: its id has to be that of its terms. */
+/** `undefined` for a text that {@link writeDue} did not write: the id has to match its terms. */
 export function readDue(text: string): Due | undefined {
   const stored = parseJson(text);
   const read = StoredDue.safeParse(stored);

@@ -5,7 +5,7 @@ import type { ChainView } from '../../platform/chain/chain-view.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 
-/** Where there are as many endpoints, so many have to say the same. */
+/** Number of endpoints that have to agree, if there are as many. */
 const QUORUM_SIZE = 2;
 
 type FinalUse =
@@ -16,7 +16,7 @@ type FinalUse =
     }
   /** Too few endpoints answer. */
   | { readonly kind: 'unknown' }
-  /** Endpoints contradict each other about one final block. */
+  /** Endpoints contradict each other about a final block. */
   | { readonly kind: 'disputed' };
 
 type Views = readonly Pick<
@@ -25,8 +25,8 @@ type Views = readonly Pick<
 >[];
 
 /**
- * Whether an authorization is used at a final block, as two endpoints say alike of one block hash. One
- * endpoint alone is believed only where there is no other.
+ * Whether an authorization is used at a final block, as two endpoints say of one block hash. One endpoint is believed
+ * alone only if there is no other.
  */
 export async function readFinalUse(views: Views, ref: AuthorizationRef): Promise<FinalUse> {
   const needed = Math.min(QUORUM_SIZE, views.length);
@@ -34,7 +34,7 @@ export async function readFinalUse(views: Views, ref: AuthorizationRef): Promise
     view,
     header: present(view, await view.finalizedBlock(await view.latestBlock())),
   }));
-  // The highest block that enough of them hold final: what one alone says of its head moves nothing.
+  // The highest block that enough endpoints consider final, so that the head of one endpoint alone moves nothing.
   const heights = finals.map(({ header }) => header.number).sort((a, b) => (a < b ? 1 : -1));
   const height = heights[needed - 1];
   if (height === undefined) return { kind: 'unknown' };
@@ -55,7 +55,10 @@ export async function readFinalUse(views: Views, ref: AuthorizationRef): Promise
   return isQuorum ? { kind: 'known', ...first } : { kind: 'disputed' };
 }
 
-/** Whether the newest blocks show it used, by as many endpoints as a final one would need. A reorg can take that back. */
+/**
+ * Whether the newest blocks show it used, by as many endpoints as a final block would need. A reorganization can undo
+ * that.
+ */
 export async function isUsedNow(views: Views, ref: AuthorizationRef): Promise<boolean> {
   const answers = await settled(views, (view) => isAuthorizationUsed(view as ChainView, ref));
   const needed = Math.min(QUORUM_SIZE, views.length);
@@ -77,7 +80,7 @@ function present({ chainId }: Views[number], header: BlockHeader | undefined): B
   return header;
 }
 
-/** The answers of those that gave one. */
+/** The answers that came. */
 async function settled<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
   const results = await Promise.allSettled(all.map(ask));
   return results.flatMap((result) => {

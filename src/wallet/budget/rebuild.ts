@@ -23,7 +23,7 @@ import { StoredSpending, writeDue } from './due.js';
 import { termsOf } from './spending-store.js';
 
 const ATTEMPTS = 5;
-/** Entries restored in one step; Redis answers others between the steps. */
+/** Entries restored in one step; Redis serves other clients between the steps. */
 const CHUNK = 200;
 
 interface RestoredCharge {
@@ -35,14 +35,14 @@ interface RestoredCharge {
 interface RestoredIntent {
   readonly id: string;
   readonly record: string;
-  /** How many payments of it there were, this one too. */
+  /** The number of payments of the intent, including this one. */
   readonly charged: number;
   readonly at: number;
 }
 
 /**
- * Keeps Redis and journal together. A wallet that Redis does not know under its present generation is
- * locked; restoring adds what the journal has and unlocks it.
+ * Keeps Redis and journal together. A wallet that Redis does not have under its present generation is locked; a restore
+ * adds what the journal has and unlocks it.
  */
 @Injectable()
 export class WalletRestorer {
@@ -59,9 +59,9 @@ export class WalletRestorer {
   ) {}
 
   /**
-   * Restores every wallet of the journal. Calls that come while it runs share it.
+   * Restores every wallet of the journal. Concurrent calls share one run.
    *
-   * @throws WalletStorageError, RedisUnavailableError; then the wallets stay locked.
+   * @throws WalletStorageError, RedisUnavailableError; the wallets then stay locked.
    */
   restoreAll(): Promise<JournalState> {
     this.#running ??= this.#restoreAll().finally(() => {
@@ -70,14 +70,14 @@ export class WalletRestorer {
     return this.#running;
   }
 
-  /** Unlocks a wallet that has never signed anything, with its first rules. */
+  /** Unlocks a wallet that never signed anything, with its first rules. */
   async unlockNew(wallet: Address, policy: Policy): Promise<void> {
     await this.#unlock(await this.#generation(), wallet, policy, 0);
   }
 
   async #restoreAll(): Promise<JournalState> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      // Named before the journal is read: a loss while reading is seen by every step after it.
+      // Named before the journal is read, so that every later step notices a loss.
       const generation = await this.#generation();
       const state = await this.journal.state();
       if (await this.#restore(generation, state)) return state;
@@ -138,7 +138,7 @@ export class WalletRestorer {
     return true;
   }
 
-  /** Restores the owners' answers before anything can be charged for them; used ones stay used. */
+  /** Restores the owners' answers before anything can be charged for them; used answers stay used. */
   async #restoreAnswers(
     generation: string,
     wallet: Address,
@@ -147,7 +147,7 @@ export class WalletRestorer {
     const now = this.now();
     const usedBy = new Map([...charges.values()].map(({ ask, id }) => [ask, id] as const));
     const all = [...answers.values()].filter(({ until }) => until > now);
-    // The newest of an intent first: those before it do not come back beside it.
+    // The newest answer of an intent first; older ones are not restored beside it.
     all.sort((a, b) => b.order - a.order);
     for (let from = 0; from < all.length; from += CHUNK) {
       const args: ScriptArgument[] = [generation, wallet];
@@ -173,7 +173,7 @@ export class WalletRestorer {
   }
 }
 
-/** One charge of each authorization: Redis has room for one, and the chain executes one. */
+/** One charge of each authorization, because Redis stores one and the chain executes one. */
 function chargesOf({ charges }: WalletRecord, since: number): RestoredCharge[] {
   const chosen = new Map<string, RestoredCharge>();
   for (const {
@@ -200,7 +200,7 @@ function weightOf({ spending, flag }: RestoredCharge): bigint {
   return (certainty << 256n) + spending.amount;
 }
 
-/** The payment each intent stands at: the newest that may have been signed. */
+/** The newest payment of each intent that may have been signed. */
 function intentsOf({ charges }: WalletRecord, since: number): RestoredIntent[] {
   const all = [...charges.values()]
     .filter(({ intent, at }) => intent !== undefined && at >= since)

@@ -12,14 +12,10 @@ import { AUTHORIZATION_USED_TOPIC, isTransferLog, type Transfer } from '../../pr
 import type { AuthorizationRef } from '../../protocol/schemes/authorization-method.js';
 import { Journal } from '../audit/journal.js';
 import { bytes32Of } from '../rules/payment-message.js';
+import { UpkeepLog } from '../upkeep-log.js';
 import { dueKey } from '../wallet-keys.js';
 import { WalletObserver } from '../wallet-observer.js';
-import {
-  type UpkeepFailed,
-  WALLET_CLOCK,
-  WALLET_UPKEEP_FAILED,
-  type WalletClock,
-} from '../wallet-tokens.js';
+import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 import { type Due, readDue, writeDue } from './due.js';
 import { isUsedNow, readFinalUse } from './final-use.js';
 import { SpendingStore } from './spending-store.js';
@@ -28,16 +24,16 @@ const INTERVAL_MS = 5000;
 const BATCH = 100;
 /** A block after the deadline has to be final before it proves anything: about a second on BNB. */
 const FINAL_AFTER_SECONDS = 3;
-/** After this long a spending without an answer is looked up again. */
+/** A spending without an outcome is looked up again after this time. */
 const AGAIN_SECONDS = 30;
 
-/** `open`: the chain can still execute it, cannot be read, or two endpoints disagree. */
+/** `open`: the chain can still execute it or does not answer, or two endpoints disagree. */
 export type SpendingOutcome =
   | { readonly kind: 'open' }
   /** Executed in a block that is not final yet. */
   | { readonly kind: 'seen' }
   | { readonly kind: 'spent' }
-  /** Proven at a final block after its deadline. */
+  /** Proven by a final block after its deadline. */
   | { readonly kind: 'unspent'; readonly block: bigint };
 
 /**
@@ -56,7 +52,7 @@ export class Reconciler {
     private readonly journal: Journal,
     @Inject(WalletObserver) private readonly observer: WalletObserver,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
-    @Inject(WALLET_UPKEEP_FAILED) private readonly onFailure: UpkeepFailed,
+    private readonly upkeep: UpkeepLog,
   ) {}
 
   start(): void {
@@ -68,13 +64,13 @@ export class Reconciler {
     clearInterval(this.#timer);
   }
 
-  /** Resolves one spending; a final outcome is written to budget and journal. */
+  /** Looks up one spending; a final outcome is written to budget and journal. */
   async look(due: Due): Promise<SpendingOutcome> {
     const outcome = await this.#outcomeOf(due);
     if (outcome.kind === 'open' || outcome.kind === 'seen' || !(await this.#isDue(due)))
       return outcome;
     const { wallet, spending } = due;
-    // The charge, not the authorization alone: it may have been charged again since.
+    // The charge is named, not only the authorization, because it may have been charged again since.
     const { id, deadline } = spending;
     const common = { at: this.now(), wallet, spending: id, deadline };
     if (outcome.kind === 'spent') {
@@ -93,8 +89,8 @@ export class Reconciler {
   /**
    * The transaction of a spending that was executed.
    *
-   * @param claimed - as the seller says.
-   * @returns `undefined` where the chain does not show it just now.
+   * @param claimed - the transaction that the seller named.
+   * @returns `undefined` where the chain does not show it now.
    */
   async transactionOf(
     { wallet, spending }: Due,
@@ -106,7 +102,7 @@ export class Reconciler {
     return useTransaction(chain, { method, asset, payer: wallet, nonce, payTo, amount }, claimed);
   }
 
-  /** A final outcome is not looked up again, however often the payment is read. */
+  /** A final outcome is not looked up again, even if the payment is read often. */
   async #isDue(due: Due): Promise<boolean> {
     const score = await redisCall('wallet_due', this.redis.zscore(dueKey(), writeDue(due)));
     return score !== null;
@@ -127,7 +123,7 @@ export class Reconciler {
         if (kind === 'forged') await this.redis.zrem(dueKey(), member);
       }
     } catch (error) {
-      this.onFailure(error);
+      this.upkeep.failed(error);
     } finally {
       this.#isRunning = false;
     }
@@ -140,11 +136,11 @@ export class Reconciler {
     const ref = { method, asset, payer: wallet, nonce, payTo, amount };
     const found = await readFinalUse(chain.views(), ref);
     if (found.kind === 'disputed') {
-      this.onFailure(new Error('endpoints contradict each other about a final block'));
+      this.upkeep.failed(new Error('RPC endpoints disagree about a final block'));
     }
     if (found.kind !== 'known') return { kind: 'open' };
     if (found.isUsed) return { kind: 'spent' };
-    // By our own clock, too: the time of a block is what nodes say it is.
+    // The local clock must agree, because nodes choose the time of a block.
     const isOver = found.block.timestamp > deadline && this.now() > deadline;
     if (isOver) return { kind: 'unspent', block: found.block.number };
     return { kind: (await isUsedNow(chain.views(), ref)) ? 'seen' : 'open' };
@@ -156,8 +152,8 @@ type UsedTransfer = AuthorizationRef & Transfer;
 /**
  * The transaction that used an authorization.
  *
- * @param claimed - as a seller says; told only where the chain shows that it did.
- * @returns `undefined` where it cannot be found just now.
+ * @param claimed - the transaction that a seller named; returned only if the chain confirms it.
+ * @returns `undefined` where it cannot be found now.
  */
 async function useTransaction(
   chain: EvmChain,

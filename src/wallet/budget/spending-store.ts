@@ -17,9 +17,9 @@ import { askKey, historyKey, intentKey } from '../wallet-keys.js';
 import { CONFIRM, MARK_SIGNED, RELEASE, RESERVE, SPENT } from './budget-scripts.js';
 import { type Due, writeDue } from './due.js';
 
-/** More payments in thirty days than this are refused: so many of a wallet are remembered. */
+/** Limit of payments of a wallet in thirty days; further ones are refused. */
 const ENTRIES_MAX = 100_000;
-/** Each step takes 200 entries into the window or out of it. */
+/** Each step moves 200 entries into or out of the window. */
 const SLIDES_MAX = 1000;
 const DIGITS = 78;
 
@@ -33,22 +33,22 @@ export interface Reservation {
   readonly now: number;
   readonly intent?: {
     readonly id: string;
-    /** As it is stored. */
+    /** The record as stored. */
     readonly record: string;
     /** The stored record it takes the place of; empty for none. */
     readonly replaces: string;
     readonly lifeSeconds: number;
   };
-  /** Where the owner was asked: the ask whose approval this uses up. */
+  /** If the owner was asked: the request whose approval this uses up. */
   readonly ask?: string;
 }
 
-/** Where a charge stands. */
+/** The state of a charge. */
 export interface ChargeState {
-  /** Of what Redis holds; a charge is confirmed under the one it was made in. */
+  /** The generation of Redis in which the charge was made and must be confirmed. */
   readonly generation: string;
   readonly isJournaled: boolean;
-  /** In the journal as signed. */
+  /** Whether the journal records it as signed. */
   readonly isSigned: boolean;
 }
 
@@ -63,12 +63,12 @@ export type ReserveResult =
 
 export interface SpentQuestion {
   readonly asset: string;
-  /** Everybody when absent. */
+  /** All payees when absent. */
   readonly payees?: readonly Address[];
 }
 
 /**
- * What a wallet has spent or may yet spend, in Redis.
+ * The sums that a wallet has spent or may still spend, in Redis.
  *
  * @throws RedisUnavailableError from every method when Redis does not answer.
  */
@@ -76,7 +76,7 @@ export interface SpentQuestion {
 export class SpendingStore {
   constructor(@Inject(WALLET_REDIS) private readonly redis: Redis) {}
 
-  /** Charges every budget at once, or none. */
+  /** Charges every budget, or none. */
   async reserve(one: Reservation): Promise<ReserveResult> {
     const { wallet, spending, charges, intent, ask } = one;
     const reply = await this.#slid(RESERVE, [
@@ -106,17 +106,17 @@ export class SpendingStore {
     return readReserveReply(reply, charges);
   }
 
-  /** Whether the charge still stands, with nothing lost since it was made. */
+  /** Whether the charge is still there, with nothing lost since. */
   async confirm(wallet: Address, id: string, generation: string): Promise<boolean> {
     return (await runScript(this.redis, CONFIRM, [wallet, id, generation])) === 1;
   }
 
-  /** The journal has that it was signed: neither step has to be repeated. */
+  /** The journal records that it was signed, so neither step has to be repeated. */
   async markSigned(wallet: Address, { id, deadline }: Spending): Promise<void> {
     await runScript(this.redis, MARK_SIGNED, [wallet, id, deadline]);
   }
 
-  /** @returns whether it was still to be looked up. */
+  /** @returns whether the charge was still unresolved. */
   async release(due: Due): Promise<boolean> {
     const { id, deadline } = due.spending;
     const args = [due.wallet, id, deadline, writeDue(due)];
@@ -147,7 +147,7 @@ export class SpendingStore {
     return redisCall('wallet_history', this.redis.zrevrange(historyKey(wallet), 0, count - 1));
   }
 
-  /** Runs a script that first moves the window, in as many steps as that takes. */
+  /** Runs a script after moving the window, in as many steps as that takes. */
   async #slid(script: Script, args: readonly ScriptArgument[]): Promise<string[]> {
     for (let count = 0; count < SLIDES_MAX; count += 1) {
       const reply = texts(await runScript(this.redis, script, args));
@@ -157,7 +157,7 @@ export class SpendingStore {
   }
 }
 
-/** The beginning of an entry as the scripts read it. */
+/** The start of an entry, as the scripts read it. */
 export function termsOf({ chainId, asset, amount, payTo }: Spending): string {
   return `2|${assetName(chainId, asset)}|${padded(amount)}|${payTo}|`;
 }
@@ -179,7 +179,7 @@ function readReserveReply(
   if (kind === 'intent') return { kind: 'intent_exists', record: first };
   const charge = kind === 'over' ? charges[Number(first)] : undefined;
   if (charge !== undefined) return { kind: 'over_budget', charge, spent: BigInt(second) };
-  throw new TypeError(`reserve answered ${kind}`);
+  throw new TypeError(`unexpected reply of the script reserve: ${kind}`);
 }
 
 const PLAIN_REPLIES: Readonly<Record<string, ReserveResult>> = {

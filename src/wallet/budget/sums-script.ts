@@ -1,13 +1,12 @@
 import { WALLET_PREFIX } from '../wallet-keys.js';
 
 /**
- * Running sums of what counts, for scripts. Amounts are texts of 78 digits: they compare as texts and
- * are added in six parts of 13 digits, each exact in Lua's numbers.
+ * Running sums of the counted charges, for scripts. Amounts are texts of 78 digits: they compare as texts and are added
+ * in six parts of 13 digits, which are exact in Lua's numbers.
  *
- * An entry is written `2|<asset>|<amount>|<payTo>|<deadline>|<flag>`; the first part is the format's
- * version. It is in the sums while its id is in `z:`. The window slides with each step: entries whose
- * deadline falls out of it go to `o:` and come back from there when the window is made longer. What
- * one step costs does not grow with the number of payments.
+ * An entry is written `2|<asset>|<amount>|<payTo>|<deadline>|<flag>`; the first part is the version of the format. It
+ * is in the sums while its id is in `z:`. Each step moves the window: entries whose deadline leaves it go to `o:`, and
+ * return when the window is made longer. The cost of a step does not grow with the number of payments.
  */
 export const SUMS = String.raw`
 local P = '${WALLET_PREFIX}'

@@ -3,33 +3,33 @@ import { isWithinBounds, type JsonBounds } from '../../protocol/payment/json-bou
 import { isJsonObject, isShortText, type JsonObject } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
-/** Twenty entries are far less, unless sellers want them to be more. */
+/** Twenty entries are far smaller, unless sellers enlarge them. */
 const ANSWER_MAX_BYTES = 4_194_304;
 const ANSWER_BOUNDS: JsonBounds = { maxDepth: 24, maxValues: 200_000 };
 const CURSOR = /^[\w.~+/=-]{1,400}$/;
 
-/** Some entries of a catalogue, as it sent them. Nothing of it is trusted. */
+/** Some entries of a catalogue as sent, untrusted. */
 interface CataloguePage {
-  /** As many as were asked for, at most. */
+  /** At most the requested number. */
   readonly items: readonly JsonObject[];
   /** Where the next page begins; `undefined` on the last one. */
   readonly cursor: string | undefined;
 }
 
-/** Parameters of a query; what is `undefined` is not sent. */
+/** Parameters of a query; undefined ones are not sent. */
 type CatalogueQuery = Readonly<Record<string, string | undefined>> & {
   readonly limit: string;
 };
 
 /**
- * Asks the catalogue (Bazaar) that the operator has named. Its address may be a private one, as that of any
- * service of the operator; nothing that agents or sellers say changes more of the URL than its query.
+ * Client of the catalogue (Bazaar) that the operator has named. Its address may be private, like that of any service of
+ * the operator. Texts of agents and sellers change only the query of the URL.
  */
 export class CatalogueClient {
   readonly #fetch: typeof fetch;
 
   /**
-   * @param url - without a slash at its end.
+   * @param url - without a trailing slash.
    * @param timeoutMs - of one request.
    */
   constructor(
@@ -56,7 +56,7 @@ export class CatalogueClient {
     const url = `${this.url}${path}?${new URLSearchParams(given).toString()}`;
     const { status, text } = await this.#fetched(url, signal);
     if (status === 400) {
-      const why = 'The catalogue does not take this query, or this cursor is not of it.';
+      const why = 'The catalogue refused this query, or the cursor belongs to another query.';
       throw new WalletError('invalid_request', why);
     }
     if (status === 429 || status === 503) {
@@ -64,10 +64,10 @@ export class CatalogueClient {
     }
     const page = status === 200 ? pageOf(text, Number(query.limit)) : undefined;
     if (page !== undefined) return page;
-    throw new WalletError('fetch_failed', 'The URL does not answer like a catalogue.');
+    throw new WalletError('fetch_failed', 'The URL is not the URL of a catalogue.');
   }
 
-  /** Nothing of the error's text is passed on: it may tell about the operator's network. */
+  /** The error's text is not passed on, because it may reveal the operator's network. */
   async #fetched(url: string, signal?: AbortSignal) {
     try {
       const headers = { accept: 'application/json' };
@@ -76,14 +76,14 @@ export class CatalogueClient {
     } catch (error) {
       const why =
         error instanceof AnswerTooLargeError
-          ? 'The catalogue says more than is read here. Ask for fewer: a smaller "limit".'
-          : 'The catalogue could not be reached, or took too long.';
+          ? 'The answer of the catalogue is too large. Ask for fewer services with a smaller "limit".'
+          : 'The catalogue could not be reached, or did not answer in time.';
       throw new WalletError('fetch_failed', why);
     }
   }
 }
 
-/** @returns `undefined` for what is no page of a catalogue. */
+/** @returns `undefined` for an answer that is not a page of a catalogue. */
 function pageOf(text: string, most: number): CataloguePage | undefined {
   const sent = parsed(text);
   // Searches have `resources`, lists have `items`.

@@ -21,29 +21,29 @@ const URL_MAX = 2048;
 const CALL_MAX = 128;
 const OFFERS_MAX = 20;
 const METHOD = /^(GET|HEAD|POST|PUT|PATCH|DELETE)$/;
-/** As catalogues write them: escaped, and with brackets around an address alone. No link of Markdown fits in. */
+/** As catalogues write them: escaped, and with brackets only around an IPv6 address. No Markdown link fits in. */
 const PLAIN_URL = /^(?:https?|mcp):\/\/(?:\[[\da-f:.]+\])?[\w.~:/?#@!$&'()*+,;=%-]*$/i;
 const NUMBERS = Object.keys(QualityOutput.shape).filter((name) => name !== 'lastCalledAt');
 
-/** An entry of a catalogue, read. */
+/** A parsed entry of a catalogue. */
 export interface CatalogueItem {
   readonly view: ServiceView;
-  /** What this wallet can pay of it, the newest first. */
+  /** Offers that this wallet can pay, the newest first. */
   readonly offers: readonly Offer[];
-  /** `info` of the declaration, unread. */
+  /** `info` of the declaration, not parsed. */
   readonly info: JsonObject;
-  /** JSON schema of the declaration, unread. */
+  /** JSON schema of the declaration, not parsed. */
   readonly schema: unknown;
-  /** A URL that the template of `resource` stands for. */
+  /** An example URL of the template in `resource`. */
   readonly exampleUrl: string | undefined;
 }
 
-/** @returns `undefined` for what is no entry, or has nothing that was paid. */
+/** @returns `undefined` for a value that is not an entry, or has no offer that was paid. */
 export function readItem(sent: JsonObject, known: KnownContracts): CatalogueItem | undefined {
   const resource = readUrl(sent['resource']);
   const accepts = Array.isArray(sent['accepts']) ? (sent['accepts'] as unknown[]) : [];
   const offered = accepts.slice(0, OFFERS_MAX).filter(isJsonObject);
-  // Catalogues of others have payee and network in the offers alone.
+  // Other catalogues have payee and network only in the offers.
   const payTo = readAddress(sent['payTo'] ?? offered[0]?.['payTo']);
   const chainId = readChain(sent['network'] ?? offered[0]?.['network']);
   if (resource === undefined || payTo === undefined || chainId === undefined) return undefined;
@@ -63,7 +63,7 @@ export function readItem(sent: JsonObject, known: KnownContracts): CatalogueItem
       resource,
       type,
       ...(call !== undefined && { call }),
-      // In lower case, as offers of a quote are, which it is compared with.
+      // In lower case, like the offers of a quote that it is compared with.
       network: caip2Of(chainId),
       payTo,
       ...countOf(sent['otherPayees']),
@@ -132,7 +132,7 @@ function dateOf(declared: unknown): { readonly lastPaid?: string } {
   return Number.isNaN(at) ? {} : { lastPaid: new Date(at).toISOString() };
 }
 
-/** Field by field: one that is wrong is left out alone. */
+/** Field by field: a malformed field is left out. */
 function qualityOf(declared: unknown): { readonly quality?: z.infer<typeof QualityOutput> } {
   if (!isJsonObject(declared)) return {};
   const counted = NUMBERS.flatMap((name) => {

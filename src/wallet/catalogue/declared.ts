@@ -3,8 +3,8 @@ import { isWithinBounds, type JsonBounds } from '../../protocol/payment/json-bou
 import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
 
 /**
- * What sellers say of themselves, as agents are given it: short, of one line, without what is not seen, and
- * without links. It stays data of a stranger; that it may not be obeyed is said where it is shown.
+ * Texts of sellers as agents get them: short, one line, without invisible characters and links. They stay untrusted
+ * data; the place that shows them says that they are no instructions.
  */
 
 const DESCRIPTION_MAX = 300;
@@ -41,7 +41,7 @@ export function wordsOf(declared: unknown, most: number): string | undefined {
   return text === undefined ? undefined : withoutLinks(text);
 }
 
-/** JSON of a seller, as it said it but for links and what is not seen; `undefined` where it is too large. */
+/** JSON of a seller without links and invisible characters; `undefined` if it is too large. */
 export function declaredJson(declared: unknown): JsonObject | undefined {
   if (!isJsonObject(declared) || !isWithinBounds(declared, JSON_BOUNDS)) return undefined;
   const plain = withoutLinksIn(plainObject(declared)) as JsonObject;
@@ -49,14 +49,14 @@ export function declaredJson(declared: unknown): JsonObject | undefined {
 }
 
 /**
- * Removes all Markdown links and pictures: a program that shows the agent's text would fetch a
- * picture by itself, and send data in its URL.
+ * Removes all Markdown links and pictures: a program that shows the agent's text would load a picture by itself, and so
+ * send data in its URL.
  */
 function withoutLinks(text: string): string {
   return text.replace(/\](?=[([:])/g, '] ');
 }
 
-/** It calls itself: the depth has been bounded before. */
+/** Recursive: the depth was limited before. */
 function withoutLinksIn(value: unknown): unknown {
   if (typeof value === 'string') return withoutLinks(value);
   if (Array.isArray(value)) return value.map(withoutLinksIn);

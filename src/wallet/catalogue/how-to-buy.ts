@@ -16,27 +16,30 @@ const TEMPLATE = /\/[^/]*:[a-zA-Z_]/;
 const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * What `payment_pay` is called with to buy an entry: valid for it as it is, with the seller's own example
- * values where the seller wants some, and at most the price that was paid.
+ * The arguments of `payment_pay` that buy an entry: valid as they are, with the seller's own example values where the
+ * seller requires values, and with the price that was paid as the maximum.
  */
 export function howToBuy({ view, offers, info, exampleUrl }: CatalogueItem): Buying {
   if (view.type === 'mcp')
     return {
       whyNot:
-        'It is a tool of an MCP server: payment_call_tool buys it, once you know the address of the server.',
+        'The service is a tool of an MCP server: payment_call_tool buys it, once you know the address of the server.',
     };
   const [offer] = offers;
   if (offer === undefined) {
-    return { whyNot: 'It takes no token, network or scheme that this wallet knows how to pay.' };
+    return {
+      whyNot: 'The service accepts no token, network or scheme with which this wallet can pay.',
+    };
   }
   const place = new URL(exampleUrl ?? view.resource);
-  if (!place.protocol.startsWith('http')) return { whyNot: 'It has no URL of the web.' };
+  if (!place.protocol.startsWith('http'))
+    return { whyNot: 'The service has no http or https URL.' };
   const input = isJsonObject(info['input']) ? plainObject(info['input']) : {};
   const method = view.call ?? 'GET';
   const url = withParameters(place, input['queryParams']);
   const body = BODY_METHODS.has(method) ? bodyOf(input) : { kind: 'none' as const };
   if (body.kind === 'form') {
-    return { whyNot: 'It wants a form of several parts, which payment_pay does not send.' };
+    return { whyNot: 'The service requires a multipart form, which payment_pay does not send.' };
   }
   const given = {
     url: url.href,
@@ -46,9 +49,10 @@ export function howToBuy({ view, offers, info, exampleUrl }: CatalogueItem): Buy
     maxAmount: formatUnits(offer.amount, offer.token.decimals),
     intentId: `service-${randomUUID()}`,
   };
-  // A seller's text may be too long, and its price beyond any balance.
+  // A seller's text may be too long, or its price too high.
   const read = PayInput.safeParse(given);
-  if (!read.success) return { whyNot: 'What the seller declares cannot be sent by payment_pay.' };
+  if (!read.success)
+    return { whyNot: 'The request that the seller declares is not valid for payment_pay.' };
   const examples: Example[] = [
     ...(exampleUrl !== undefined || TEMPLATE.test(place.pathname) ? ['path' as const] : []),
     ...(url.search === '' ? [] : ['query' as const]),

@@ -9,7 +9,6 @@ import {
   TOKEN,
 } from '../../../test/builders/wallet/catalogue/catalogue-item.js';
 import { ServiceDetailsInput, ServiceSearchInput } from '../tools/service-shapes.js';
-import { CatalogueClient } from './catalogue-client.js';
 import { ServiceFinder } from './service-finder.js';
 
 type Serve = (response: ServerResponse, url: URL) => void;
@@ -44,7 +43,7 @@ describe('the catalogue that an operator has named', () => {
   function finder(answer: Serve, timeoutMs = 10_000): ServiceFinder {
     serve = answer;
     asked.length = 0;
-    return new ServiceFinder(new CatalogueClient(`${base}/v2`, timeoutMs), KNOWN, timeoutMs);
+    return new ServiceFinder({ catalogueUrl: `${base}/v2`, fetchTimeoutMs: timeoutMs }, KNOWN);
   }
   const search = (answer: Serve, given: object = { query: 'weather' }, timeoutMs?: number) =>
     finder(answer, timeoutMs).search(ServiceSearchInput.parse(given));

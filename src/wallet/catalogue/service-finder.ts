@@ -1,8 +1,12 @@
-import { type Address, parseUnits } from 'viem';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Address } from 'viem';
 import type { z } from 'zod';
+import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { placeOf } from '../../protocol/diagnosis/place.js';
 import { standsFor } from '../../protocol/listing/resource-url.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import type { KnownContracts } from '../rules/decode-typed-data.js';
+import { unitsAtMost } from '../rules/units-at-most.js';
 import type {
   ServiceDetailsInput,
   ServiceDetailsOutput,
@@ -10,12 +14,13 @@ import type {
   ServiceSearchOutput,
 } from '../tools/service-shapes.js';
 import { WalletError } from '../wallet-error.js';
-import type { CatalogueClient } from './catalogue-client.js';
+import { KNOWN_CONTRACTS, WALLET_SETTINGS } from '../wallet-tokens.js';
+import { CatalogueClient } from './catalogue-client.js';
 import { type CatalogueItem, readItem, type ServiceView } from './catalogue-item.js';
 import { declaredJson } from './declared.js';
 import { howToBuy } from './how-to-buy.js';
 
-/** Of what one payee sells, when one entry of it is looked for. */
+/** Entries per page, in a search for one entry of a payee. */
 const PAGE = 20;
 const PAGES_MAX = 50;
 
@@ -23,31 +28,45 @@ type Details = z.infer<typeof ServiceDetailsOutput>;
 
 interface Found {
   readonly item: CatalogueItem;
-  /** The URL that was asked for, where the entry is of a template that stands for it. */
+  /** The requested URL, if the entry is a template for it. */
   readonly ofTemplate: string | undefined;
 }
 
-/** Finds what can be bought, in the catalogue the operator has named. It pays nothing and asks no seller. */
+/** Searches the operator's catalogue for services. It pays nothing and calls no seller. */
+@Injectable()
 export class ServiceFinder {
-  /** @param timeoutMs - of one question, however many pages it takes. */
+  readonly #catalogue: CatalogueClient | undefined;
+  /** Of one search, however many pages it takes. */
+  readonly #timeoutMs: number;
+
   constructor(
-    private readonly catalogue: CatalogueClient,
-    private readonly known: KnownContracts,
-    private readonly timeoutMs: number,
-  ) {}
+    @Inject(WALLET_SETTINGS)
+    { catalogueUrl, fetchTimeoutMs }: Pick<WalletConfig, 'catalogueUrl' | 'fetchTimeoutMs'>,
+    @Inject(KNOWN_CONTRACTS) private readonly known: KnownContracts,
+  ) {
+    this.#timeoutMs = fetchTimeoutMs;
+    this.#catalogue =
+      catalogueUrl === undefined ? undefined : new CatalogueClient(catalogueUrl, fetchTimeoutMs);
+  }
+
+  /** Whether the operator has named a catalogue. */
+  get isOn(): boolean {
+    return this.#catalogue !== undefined;
+  }
 
   /** @throws WalletError */
   async search(
     asked: z.infer<typeof ServiceSearchInput>,
   ): Promise<z.infer<typeof ServiceSearchOutput>> {
+    const catalogue = this.#named();
     const words = asked.query.replace(/[\p{C}\s]+/gu, ' ').trim();
     const { type, network, asset, cursor } = asked;
     const maxPrice = this.#atomicPrice(asked);
     const filter = { type, network, asset, maxPrice, cursor, limit: String(asked.limit) };
     const page =
       words === ''
-        ? await this.catalogue.list(filter)
-        : await this.catalogue.search({ query: words, ...filter });
+        ? await catalogue.list(filter)
+        : await catalogue.search({ query: words, ...filter });
     return {
       services: page.items.flatMap((sent) => readItem(sent, this.known)?.view ?? []),
       ...(page.cursor !== undefined && { cursor: page.cursor }),
@@ -75,7 +94,7 @@ export class ServiceFinder {
         ...shown,
         leftOut,
       },
-      // Who asks for one URL of a template buys that one, and not the seller's example.
+      // A caller that names one URL of a template buys that URL, and not the seller's example.
       ...howToBuy(
         ofTemplate === undefined
           ? item
@@ -84,27 +103,37 @@ export class ServiceFinder {
     };
   }
 
-  /** The catalogue is asked for the payee, of whom it lists some hundreds at most. */
+  /** The catalogue is searched by payee, and lists some hundreds of entries at most. */
   async #find(asked: z.infer<typeof ServiceDetailsInput>): Promise<Found> {
+    const catalogue = this.#named();
     const { payTo, network } = asked;
     const url = withoutQuery(asked.resource);
     let ofTemplate: Found | undefined;
-    const signal = AbortSignal.timeout(this.timeoutMs);
+    const signal = AbortSignal.timeout(this.#timeoutMs);
     let cursor: string | undefined;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const page = await this.catalogue.list({ payTo, network, cursor, limit: `${PAGE}` }, signal);
+      const page = await catalogue.list({ payTo, network, cursor, limit: `${PAGE}` }, signal);
       const items = page.items.flatMap((sent) => readItem(sent, this.known) ?? []);
       const candidates = items.filter(({ view }) => isOf(view, asked));
       const named = candidates.find(({ view }) => view.resource === asked.resource);
       if (named !== undefined) return { item: named, ofTemplate: undefined };
-      // A later page may have an entry of that very URL.
+      // A later page may have an entry with exactly this URL.
       const item = candidates.find((one) => isTemplateOf(one, url));
       if (item !== undefined) ofTemplate ??= { item, ofTemplate: url };
       cursor = page.cursor;
       if (cursor === undefined) break;
     }
     if (ofTemplate !== undefined) return ofTemplate;
-    throw new WalletError('not_found', 'The catalogue lists no such service of this payee.');
+    throw new WalletError('not_found', 'The catalogue does not list this service of this payee.');
+  }
+
+  /** @throws WalletError `not_found` */
+  #named(): CatalogueClient {
+    if (this.#catalogue !== undefined) return this.#catalogue;
+    throw new WalletError(
+      'not_found',
+      'This wallet has no catalogue to search. Its operator can set WALLET_CATALOGUE_URL.',
+    );
   }
 
   /** @throws WalletError `invalid_request` */
@@ -119,15 +148,16 @@ export class ServiceFinder {
       chainId !== undefined && asset !== undefined
         ? this.known.token(chainId, asset.toLowerCase() as Address)
         : undefined;
-    if (token !== undefined) return parseUnits(maxPrice, token.decimals).toString();
+    if (token !== undefined) return unitsAtMost(maxPrice, token.decimals).toString();
     throw new WalletError(
       'invalid_request',
       '"maxPrice" needs "asset" and "network" of a token of this wallet: see wallet_balance.',
+      { place: placeOf('asset', 'a token of this wallet', asset) },
     );
   }
 }
 
-/** Also of a catalogue that does not know the filters, and lists everything. */
+/** Also correct for a catalogue that ignores the filters and lists everything. */
 function isOf(
   view: ServiceView,
   { payTo, network, call }: z.infer<typeof ServiceDetailsInput>,
@@ -139,12 +169,12 @@ function isOf(
   );
 }
 
-/** Only an entry with an example is one of a template. */
+/** Only an entry with an example is a template. */
 function isTemplateOf({ view, exampleUrl }: CatalogueItem, url: string): boolean {
   return exampleUrl !== undefined && standsFor(view.resource, url);
 }
 
-/** A URL as entries have it; any other text stays as it is. */
+/** A URL as in entries; any other text is unchanged. */
 function withoutQuery(text: string): string {
   try {
     const { origin, pathname } = new URL(text);

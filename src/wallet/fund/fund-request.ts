@@ -1,12 +1,13 @@
 import { type Address, formatUnits, getAddress, parseUnits, zeroAddress } from 'viem';
 import type { z } from 'zod';
 import type { WalletAsset } from '../../platform/config/wallet-assets.js';
+import { type Place, placeOf } from '../../protocol/diagnosis/place.js';
 import { caip2Of } from '../../protocol/payment/network.js';
 import type { FundAnswer, FundInput } from '../tools/fund-shapes.js';
 import { WalletError } from '../wallet-error.js';
 import { qrPicture } from './qr-picture.js';
 
-/** What all coins of EVM chains have. */
+/** The decimals of native coins on all EVM chains. */
 const COIN_DECIMALS = 18;
 
 type Asked = z.infer<typeof FundInput>;
@@ -20,10 +21,10 @@ interface Asset {
 }
 
 /**
- * How anyone puts money into a wallet. It makes no request and signs nothing: it is the wallet's
- * own address in a form that other wallets understand.
+ * A request for money to the wallet. It sends nothing and signs nothing: it is the wallet's own address in a form that
+ * other wallets read.
  *
- * @param chainIds - of the networks that are served.
+ * @param chainIds - the served networks.
  * @throws WalletError `invalid_request`
  */
 export function fundRequest(
@@ -36,7 +37,7 @@ export function fundRequest(
   const networks = chainIds.map(caip2Of);
   const { token, amount } = asked;
   if (token === undefined && amount !== undefined) {
-    throw invalid('"amount" needs "token".');
+    throw invalid('"amount" needs "token".', placeOf('token', 'given with amount', token));
   }
   const asset = token === undefined ? undefined : assetOf(token, asked.network, assets, chainIds);
   if (asset === undefined) return { address, networks, qrText: address, qr: pictureOf(address) };
@@ -63,7 +64,7 @@ export function fundRequest(
   };
 }
 
-/** One asset, or an error: money sent on another network than was meant is hard to get back. */
+/** One asset or an error, because money sent on the wrong network is hard to recover. */
 function assetOf(
   named: string,
   network: string | undefined,
@@ -89,18 +90,25 @@ function assetOf(
   );
   const [first, ...more] = found;
   if (first === undefined) {
-    throw invalid('This wallet has no such "token" there: see wallet_balance, or say "native".');
+    throw invalid(
+      'This wallet has no such "token" on that network: see wallet_balance, or give "native".',
+      placeOf('token', 'a token of this wallet', named),
+    );
   }
   if (more.length === 0) return first;
-  throw invalid('Several tokens have that name: give "network", or the address of the token.');
+  throw invalid(
+    'Several tokens of this wallet have this name: give "network", or the address of the token.',
+    placeOf('token', 'the address of a token', named),
+  );
 }
 
-/** Exactly: a request for less than was said would not be what was said. */
+/** Exact, because a rounded request would differ from what was asked. */
 function atomicOf(amount: string, decimals: number): bigint {
   const [, fraction = ''] = amount.split('.');
   const atomic = parseUnits(amount, decimals);
   if (fraction.replace(/0+$/, '').length > decimals || atomic === 0n) {
-    throw invalid(`"amount" must be above 0, with at most ${decimals} decimals.`);
+    const expected = `above 0, with at most ${decimals} decimals`;
+    throw invalid(`"amount" must be ${expected}.`, placeOf('amount', expected, amount));
   }
   return atomic;
 }
@@ -109,14 +117,14 @@ function pictureOf(text: string): FundAnswer['qr'] {
   return { mimeType: 'image/png', data: qrPicture(text).toString('base64') };
 }
 
-function invalid(message: string): WalletError {
-  return new WalletError('invalid_request', message);
+function invalid(message: string, place: Place): WalletError {
+  return new WalletError('invalid_request', message, { place });
 }
 
 /**
- * A request to be paid as wallets read it from a link or a picture (EIP-681).
+ * A payment request that wallets read from a link or a QR code (EIP-681).
  *
- * @param amount - atomic units; the payer chooses it where it is absent.
+ * @param amount - atomic units; the payer chooses it if absent.
  */
 function tokenRequest(
   token: Address,

@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import qrcode from 'qrcode-generator';
 
-/** Light modules around the code, without which it is not found. */
+/** Light modules around the code, which readers need to find it. */
 const MARGIN = 4;
 /** Pixels of a module. */
 const SCALE = 8;
@@ -13,7 +13,7 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
  * @param text - ASCII; some hundred characters.
  */
 export function qrPicture(text: string): Buffer {
-  // The version is the smallest that the text fits into; 15 % of it may be unreadable.
+  // The smallest version that holds the text; 15 % of it may be unreadable.
   const code = qrcode(0, 'M');
   code.addData(text, 'Byte');
   code.make();

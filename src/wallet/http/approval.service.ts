@@ -9,7 +9,7 @@ import { assetName, firstPolicy, type Policy } from '../rules/policy.js';
 import { codeKey } from '../wallet-keys.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
-/** An owner lets an agent in, by signing a message that names the code and the rules. */
+/** The owner approves an agent by signing a message that names the code and the rules. */
 @Injectable()
 export class ApprovalService {
   constructor(
@@ -20,7 +20,7 @@ export class ApprovalService {
     @Inject(WALLET_SETTINGS) private readonly settings: WalletConfig,
   ) {}
 
-  /** An agent asks to be let in. `deviceCode` is its secret; the link has the user code alone. */
+  /** Starts an approval. `deviceCode` is the agent's secret; the link holds only the user code. */
   async ask(): Promise<{
     readonly deviceCode: string;
     readonly userCode: string;
@@ -32,7 +32,7 @@ export class ApprovalService {
   }
 
   /**
-   * @param address - where the agent asks from.
+   * @param address - the network address of the agent.
    * @returns the token with the first answer after the approval, and never again.
    */
   async collect(
@@ -41,9 +41,9 @@ export class ApprovalService {
   ): Promise<{ readonly isPending: boolean; readonly token?: string }> {
     const status = await this.codes.status(deviceCode);
     if (status.state === 'pending') return { isPending: true };
-    // Before the code is used up: where no wallet can be had now, the agent asks again.
+    // Before the code is used up: if no wallet can be made now, the agent asks again.
     if (status.state === 'approved') await this.sessions.prepare(status.owner, address);
-    // The token is made when it is collected: no token ever lies in Redis.
+    // The token is made when it is collected, so no token is ever stored in Redis.
     const approval = await this.codes.collect(deviceCode);
     if (approval === undefined) return { isPending: false };
     const { owner, epoch, userCode: code } = approval;
@@ -53,7 +53,7 @@ export class ApprovalService {
 
   /**
    * @param code - the user code.
-   * @returns the message to sign and, in words, the rules it names.
+   * @returns the message to sign, and the rules in words.
    */
   async challenge(
     code: string,
@@ -67,7 +67,7 @@ export class ApprovalService {
 
   async approve(code: string, signed: SignedMessage): Promise<void> {
     const { owner } = readSigned(signed);
-    // Rules that changed since make another statement, which has no signature.
+    // Rules that changed meanwhile make another statement, for which there is no signature.
     const rules = await this.rulesOf(owner);
     const { askedAt } = await this.signIn.accept(signed, statementOf(code, rules), codeKey(code));
     const epoch = await this.sessions.epochOf(owner);
@@ -75,7 +75,7 @@ export class ApprovalService {
     await this.codes.approve(code, { owner, epoch });
   }
 
-  /** In words, of the owner's wallet, or what a new one starts with: asking makes none. */
+  /** The rules of the owner's wallet in words, or the first rules of a new wallet. Reading makes no wallet. */
   async rulesOf(owner: Address): Promise<string> {
     const { settings } = this;
     const wallet = await this.directory.find(owner);

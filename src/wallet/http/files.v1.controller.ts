@@ -17,7 +17,7 @@ import { ZodPipe } from './zod.pipe.js';
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** The files of the token's wallet. Names are in bodies, because URLs end in logs. */
+/** The files of the token's wallet. Names are in bodies, because URLs end up in logs. */
 @Controller('v1/wallets/me/files')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)
@@ -29,7 +29,7 @@ export class FilesV1Controller {
   @HttpCode(200)
   @DescribesFile(
     'walletPutFile',
-    'Stores what fits in a message.',
+    'Stores a file that fits in a message.',
     ['WalletFilePut', { ...NAMED, content: '# Report' }],
     'WalletFile',
   )
@@ -44,7 +44,7 @@ export class FilesV1Controller {
   @HttpCode(200)
   @DescribesFile(
     'walletUploadAddress',
-    'An address to PUT one file to, once.',
+    'Makes an address for the upload of one file by PUT.',
     [
       'WalletFileUpload',
       {
@@ -66,7 +66,7 @@ export class FilesV1Controller {
   @HttpCode(200)
   @DescribesFile(
     'walletGetFile',
-    'A file, with its content where it is short.',
+    'A file, with its content if it is short.',
     ['WalletFileName', NAMED],
     'WalletFileContent',
   )
@@ -96,7 +96,7 @@ export class FilesV1Controller {
   @HttpCode(200)
   @DescribesFile(
     'walletShareFile',
-    'A link by which others read a file.',
+    'Makes a link with which others can read a file.',
     ['WalletFileShare', { ...NAMED, seconds: 3600, once: true }],
     'WalletSharedFile',
   )
@@ -111,7 +111,7 @@ export class FilesV1Controller {
   @HttpCode(200)
   @DescribesFile(
     'walletUnshareFile',
-    'Takes a link back, or all of them.',
+    'Revokes a link, or all links.',
     ['WalletFileUnshare', { link: 'all' }],
     'WalletTakenBack',
   )
@@ -126,7 +126,7 @@ export class FilesV1Controller {
   @HttpCode(200)
   @DescribesFile(
     'walletDeleteFile',
-    'Gives the name of a file up.',
+    'Deletes a file.',
     ['WalletFileName', NAMED],
     'WalletDeletedFile',
   )

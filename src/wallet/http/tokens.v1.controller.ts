@@ -2,16 +2,15 @@ import { Controller, Delete, Get, Param, UseFilters, UseGuards } from '@nestjs/c
 import { jsonAnswer } from '../../platform/http/openapi.js';
 import { IssuedTokens } from '../auth/issued-tokens.js';
 import { Sessions } from '../auth/sessions.js';
-import { HasId } from '../openapi/access.openapi.js';
-import { DescribesWithToken, FORBIDDEN, NOT_FOUND } from '../openapi/operations.js';
+import { DescribesWithToken, FORBIDDEN, HasId, NOT_FOUND } from '../openapi/operations.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { WalletRevoked } from './dto/sign-in.response.js';
+import { WalletTokens } from './dto/tokens.response.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from './wallet-auth.guard.js';
 import { WalletErrorFilter } from './wallet-error.filter.js';
 
-type Answer = Readonly<Record<string, unknown>>;
-
-/** Which tokens of a wallet are good for now, and the end of each. Those of OAuth hang on grants. */
+/** The valid tokens of a wallet, and their revocation. Tokens of OAuth belong to grants. */
 @Controller('v1/wallets/me/tokens')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)
@@ -23,11 +22,11 @@ export class TokensV1Controller {
   ) {}
 
   @Get()
-  @DescribesWithToken('walletTokens', 'Which tokens are good for now. For the owner.', {
-    answer: jsonAnswer('The newest first; none of OAuth.', 'WalletTokens'),
+  @DescribesWithToken('walletTokens', 'Lists the valid tokens of the wallet. Only for its owner.', {
+    answer: jsonAnswer('The newest first, without tokens of OAuth.', WalletTokens),
     more: FORBIDDEN,
   })
-  async list(@CurrentSession() { wallet, tokenId }: Session): Promise<Answer> {
+  async list(@CurrentSession() { wallet, tokenId }: Session): Promise<WalletTokens> {
     const tokens = await this.issued.of(wallet.address);
     const uses = await this.issued.lastUses(tokens.map(({ id }) => id));
     return {
@@ -39,14 +38,14 @@ export class TokensV1Controller {
     };
   }
 
-  /** It is void when this answers. */
+  /** The token is void when this answers. */
   @Delete(':id')
   @HasId()
-  @DescribesWithToken('walletTokenEnd', 'Ends one token. For the owner.', {
-    answer: jsonAnswer('It is good for nothing now.', 'WalletRevoked'),
+  @DescribesWithToken('walletTokenEnd', 'Revokes one token. Only for the owner.', {
+    answer: jsonAnswer('The token is revoked.', WalletRevoked),
     more: { ...FORBIDDEN, ...NOT_FOUND },
   })
-  async end(@CurrentSession() session: Session, @Param('id') id: string): Promise<Answer> {
+  async end(@CurrentSession() session: Session, @Param('id') id: string): Promise<WalletRevoked> {
     const { owner, wallet } = session;
     const token = (await this.issued.of(wallet.address)).find((one) => one.id === id);
     if (token === undefined) throw new WalletError('not_found', 'There is no such token.');

@@ -7,9 +7,10 @@ import {
   Injectable,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { addressGroup } from '../../platform/rate-limit/address-group.js';
+import { placeOf } from '../../protocol/diagnosis/place.js';
 import { readAddress } from '../../protocol/payment/wire-values.js';
 import { WalletLimiter } from '../accounts/new-wallets.js';
 import { WalletDirectory } from '../accounts/wallet-directory.js';
@@ -22,7 +23,7 @@ import { WALLET_SETTINGS } from '../wallet-tokens.js';
 const MINUTE_SECONDS = 60;
 
 /**
- * Who may use a route: everyone, the bearer of a token, or a caller who may change the rules.
+ * Callers of a route: everyone, the bearer of a token, or a caller who may change the rules.
  * `resource`: OAuth tokens are accepted, too.
  */
 export type WalletAccess = 'anybody' | 'session' | 'rules_maker' | 'resource';
@@ -30,14 +31,14 @@ export const WalletAccess = Reflector.createDecorator<WalletAccess>();
 
 const SESSIONS = new WeakMap<Request, Session>();
 
-/** The session a request was let in by. */
+/** The session of the request. */
 export const CurrentSession = createParamDecorator((_: unknown, context: ExecutionContext) => {
   const session = SESSIONS.get(context.switchToHttp().getRequest<Request>());
-  if (session === undefined) throw new TypeError('a route without a session has asked for one');
+  if (session === undefined) throw new TypeError('this route has no session');
   return session;
 });
 
-/** Who a request is from, before anything is done for it. */
+/** Authenticates a request before any other work. */
 @Injectable()
 export class WalletAuthGuard implements CanActivate {
   constructor(
@@ -50,7 +51,10 @@ export class WalletAuthGuard implements CanActivate {
 
   /** @throws WalletError */
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<Request>();
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    // Tokens and balances, some of them by GET without an Authorization.
+    http.getResponse<Response>().setHeader('Cache-Control', 'no-store');
     const targets = [context.getHandler(), context.getClass()];
     switch (this.reflector.getAllAndOverride(WalletAccess, targets) as WalletAccess | undefined) {
       case 'anybody':
@@ -62,7 +66,7 @@ export class WalletAuthGuard implements CanActivate {
       case 'resource':
         SESSIONS.set(request, await this.#resource(request));
         break;
-      // A route that says nothing is not open.
+      // A route without a declared access is not open.
       case 'session':
       case undefined:
         SESSIONS.set(request, await this.#session(request));
@@ -70,12 +74,12 @@ export class WalletAuthGuard implements CanActivate {
     return true;
   }
 
-  /** Anybody, but not too often. @throws WalletError */
+  /** Everybody, within a rate limit. @throws WalletError */
   async #limitAnonymous(request: Request): Promise<void> {
     await this.#count(`ip:${addressGroup(request.ip)}`);
   }
 
-  /** The bearer of a token of either kind; without one the answer says where to get one. */
+  /** The bearer of a token of either kind; without a token the answer says where to get one. */
   async #resource(request: Request): Promise<Session> {
     const { settings } = this;
     if (!settings.hasOAuth) return this.#session(request);
@@ -100,7 +104,7 @@ export class WalletAuthGuard implements CanActivate {
     try {
       session = await read(authorization);
     } catch (error) {
-      // Guessing tokens costs as much as anything else without one.
+      // A wrong token counts against the limit of anonymous requests, so that guessing is limited.
       if (error instanceof WalletError && error.code === 'unauthorized')
         await this.#limitAnonymous(request);
       throw error;
@@ -109,13 +113,14 @@ export class WalletAuthGuard implements CanActivate {
     return session;
   }
 
-  /** Who may change the rules: the owner, or the operator for `?owner=`. @throws WalletError */
+  /** The owner, or the operator for `?owner=`: both may change the rules. @throws WalletError */
   async #rulesMaker(request: Request): Promise<Session> {
     const key = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (key !== undefined && this.#isAdminKey(key)) {
       const owner = readAddress(request.query['owner']);
       if (owner === undefined) {
-        throw new WalletError('invalid_request', 'Name the owner: ?owner=0x…');
+        const place = placeOf('owner', 'an address', request.query['owner']);
+        throw new WalletError('invalid_request', 'Name the owner: ?owner=0x…', { place });
       }
       const wallet = await this.directory.walletOf(owner);
       return { owner, wallet, role: 'owner', tokenId: 'admin', expiresAt: 0, generation: 0 };

@@ -8,10 +8,10 @@ import { refusalOf } from '../tools/refusal.js';
 import { WalletError, type WalletErrorCode } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
-/** Every code of the wallet is in the one table. */
+/** Every error code of the wallet is in this table. */
 const STATUS: Readonly<Record<WalletErrorCode, number>> = STATUS_OF_CODE;
 
-/** Answers of the wallet's routes that are not data. Whatever it does not know the others handle. */
+/** Error answers of the wallet's routes. Other filters handle other errors. */
 @Catch(FacilitatorError)
 export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
   constructor(@Inject(WALLET_SETTINGS) private readonly settings: WalletConfig) {}
@@ -30,6 +30,7 @@ export class WalletErrorFilter implements ExceptionFilter<FacilitatorError> {
     if (challenge !== undefined || status === 401) {
       response.setHeader('WWW-Authenticate', challenge ?? 'Bearer');
     }
-    sendJson(response, status, refusalOf(error, this.settings.publicUrl));
+    const place = error instanceof WalletError ? error.facts.place : undefined;
+    sendJson(response, status, { ...refusalOf(error, this.settings.publicUrl), ...place });
   }
 }

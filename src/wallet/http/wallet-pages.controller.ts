@@ -1,36 +1,25 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import { AppConfig } from '../../platform/config/app-config.js';
-import { sendPage } from '../../platform/http/page.js';
+import { Controller, Get, UseInterceptors } from '@nestjs/common';
+import { type PageContent, PageInterceptor } from '../../platform/http/page.js';
 
-/** The pages of owners. They hold nothing; what they show they ask for. */
+/** The pages for owners. They hold no data and call the API for what they show. */
 @Controller('wallet')
+@UseInterceptors(PageInterceptor)
 export class WalletPagesController {
-  constructor(private readonly config: AppConfig) {}
-
-  /** Money, rules, who has access, what waits for the owner and what was paid. */
+  /** Money, rules, access, open requests and payments. */
   @Get()
-  wallet(@Req() request: Request, @Res() response: Response): void {
-    sendPage(response, request, { config: this.config, title: 'Wallet', script: 'wallet.js' });
+  wallet(): PageContent {
+    return { title: 'Wallet', script: 'wallet.js' };
   }
 
   /** The page behind `auth_url`: it shows code and rules and asks the owner to sign. */
   @Get('approve')
-  approval(@Req() request: Request, @Res() response: Response): void {
-    sendPage(response, request, {
-      config: this.config,
-      title: 'Approve an agent',
-      script: 'approve.js',
-    });
+  approval(): PageContent {
+    return { title: 'Approve an agent', script: 'approve.js' };
   }
 
-  /** The page behind an agent's link: what it wants to pay for, and a message to sign. */
+  /** The page behind an agent's link: the payment it asks for, and a message to sign. */
   @Get('ask')
-  ask(@Req() request: Request, @Res() response: Response): void {
-    sendPage(response, request, {
-      config: this.config,
-      title: 'Approve a payment',
-      script: 'ask.js',
-    });
+  ask(): PageContent {
+    return { title: 'Approve a payment', script: 'ask.js' };
   }
 }

@@ -10,7 +10,8 @@ describe('what a tool takes as well', () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [{ name: 1 }, /^name: /],
+    [{ name: 1 }, /^name: must be text$/],
+    [{ limit: 'x' }, /^name: is required; limit: must be a number$/],
     [{ name: 'a', more: 1 }, /^The body: .*more/],
     ['text', /^The body: /],
   ])('is refused with what is wrong: %j', (body, message) => {
@@ -19,6 +20,20 @@ describe('what a tool takes as well', () => {
         code: 'invalid_request',
         message: expect.stringMatching(message) as unknown,
       }),
+    );
+  });
+
+  it.each<[unknown, object]>([
+    [{ name: 1 }, { path: 'name', expected: 'text', got: '1' }],
+    [{}, { path: 'name', expected: 'text', got: 'nothing' }],
+    [
+      { name: 'a', limit: 'a secret' },
+      { path: 'limit', expected: 'a number', got: 'text of 8 characters' },
+    ],
+    ['a secret', { path: 'body', expected: 'an object', got: 'text of 8 characters' }],
+  ])('is refused with the first wrong place, and without its text: %j', (body, place) => {
+    expect(() => pipe.transform(body, { type: 'body' })).toThrow(
+      expect.objectContaining({ facts: { place } }),
     );
   });
 

@@ -6,7 +6,7 @@ import { WalletError } from '../wallet-error.js';
 import type { HubRequest, HubSigner } from './hub-signer.js';
 
 const LIST_BOUNDS: JsonBounds = { maxDepth: 6, maxValues: 20_000 };
-/** A hundred rows are far less. */
+/** A hundred rows are far smaller. */
 const LIST_MAX_BYTES = 1_048_576;
 /** Longer than any signal. */
 const STREAM_MAX_MS = 900_000;
@@ -16,7 +16,7 @@ const RANGE = /^bytes 0-\d+\/(\d{1,15})$/;
 const Row = z.object({ Name: z.string(), Size: z.int(), CreatedAt: z.string().max(64) });
 const Received = z.object({ Size: z.int(), Sha256: z.string().regex(/^[0-9a-f]{64}$/) });
 
-/** A file, as far as the hub has told of it. */
+/** The facts of a file from the hub. */
 interface HubFile {
   readonly size: number;
   /** Hex. */
@@ -31,8 +31,8 @@ interface HubRow {
 }
 
 /**
- * Asks the hub that the operator has named, in the name of a wallet. Its address may be a private one; nothing that
- * agents say changes more of a URL than its query.
+ * Client of the operator's file hub, on behalf of a wallet. The hub's address may be private. Texts of agents change
+ * only the query of a URL.
  */
 export class HubClient {
   constructor(
@@ -41,15 +41,15 @@ export class HubClient {
     private readonly timeoutMs: number,
   ) {}
 
-  /** Where a link of the wallet is used. @param path - such as `/api/shared`. */
+  /** The URL of a link. @param path - such as `/api/shared`. */
   addressOf(path: string, link: string): string {
     return `${this.url}${path}?link=${link}`;
   }
 
   /**
-   * Stores a file by a link for it.
+   * Stores a file through an upload link.
    *
-   * @param stream - ends it, where the bytes come as they are read.
+   * @param stream - ends the upload, if the bytes arrive while it runs.
    * @throws WalletError
    */
   async put(
@@ -70,7 +70,7 @@ export class HubClient {
     return { size: received.data.Size, sha256: received.data.Sha256 };
   }
 
-  /** What there is of a name. @throws WalletError `not_found` */
+  /** The facts of a file. @throws WalletError `not_found` */
   async look(session: Session, name: string): Promise<HubFile> {
     const response = await this.#ask(
       session,
@@ -83,7 +83,7 @@ export class HubClient {
   /**
    * The first bytes of a file.
    *
-   * @param maxBytes - of what is read; a file may be larger.
+   * @param maxBytes - to read; the file may be larger.
    * @throws WalletError `not_found`
    */
   async read(
@@ -112,7 +112,7 @@ export class HubClient {
     return rows.data.map(({ Name: name, Size: size, CreatedAt: at }) => ({ name, size, at }));
   }
 
-  /** Gives a name up. @throws WalletError `not_found` */
+  /** Deletes a name. @throws WalletError `not_found` */
   async remove(session: Session, name: string): Promise<void> {
     const query = new URLSearchParams({ owner: session.wallet.address, name });
     const path = `/api/object?${query.toString()}`;
@@ -120,10 +120,10 @@ export class HubClient {
   }
 
   /**
-   * Takes back what links of a path let others do.
+   * Revokes links of a path.
    *
-   * @param which - all of them where nothing is named.
-   * @param isEnding - whether a wallet that was stopped does so, too.
+   * @param which - the links; all of them where none is named.
+   * @param isEnding - whether a stopped wallet may do it too.
    * @throws WalletError
    */
   async revoke(
@@ -151,19 +151,19 @@ export class HubClient {
     });
   }
 
-  /** Nothing of an error's text is passed on: it may tell about the operator's network. */
+  /** The error's text is not passed on, because it may reveal the operator's network. */
   async #fetch(url: string, maxBytes: number, request: RequestInit): Promise<Response> {
     let response: Response;
     try {
-      // A request with a signal of its own takes as long as that signal allows.
+      // A request with its own signal may take as long as that signal allows.
       const timeoutMs = request.signal ? STREAM_MAX_MS : this.timeoutMs;
       response = await boundedFetch(timeoutMs, maxBytes)(url, request);
     } catch (error) {
       throw new WalletError(
         'fetch_failed',
         error instanceof AnswerTooLargeError
-          ? 'The URL does not answer like a file hub.'
-          : 'The file hub could not be reached, or took too long.',
+          ? 'The URL is not the URL of a file hub.'
+          : 'The file hub could not be reached, or did not answer in time.',
       );
     }
     if (response.status === 200 || response.status === 206) return response;
@@ -175,7 +175,7 @@ export class HubClient {
       const value: unknown = JSON.parse(await response.text());
       if (isWithinBounds(value, LIST_BOUNDS)) return value;
     } catch {
-      // Said below.
+      // Reported by the error below.
     }
     throw noHub();
   }
@@ -193,10 +193,10 @@ function fileOf({ headers }: Response, size: number): HubFile {
 }
 
 function noHub(): WalletError {
-  return new WalletError('fetch_failed', 'The URL does not answer like a file hub.');
+  return new WalletError('fetch_failed', 'The URL is not the URL of a file hub.');
 }
 
-/** By its status alone, in the words of this service. */
+/** By the status alone, in the words of this service. */
 function refusalOf({ status, headers }: Response): WalletError {
   switch (status) {
     case 401:
@@ -207,7 +207,7 @@ function refusalOf({ status, headers }: Response): WalletError {
     case 403:
       return new WalletError(
         'forbidden',
-        'The file hub refused this: the wallet has reached its storage limit, or the hub is a public one, where nothing is removed.',
+        'The file hub refused this request: the wallet has reached its storage limit, or the hub is public and does not delete files.',
       );
     case 404:
       return new WalletError('not_found', 'There is no such file.');
@@ -218,8 +218,7 @@ function refusalOf({ status, headers }: Response): WalletError {
       );
     case 451:
       return new WalletError('forbidden', 'The operator of the file hub has taken this file down.');
-    // 410 belongs to a link of this service made a moment ago: all links were revoked in the same
-    // second.
+    // 410 means a link that this service made a moment ago: all links were revoked in the same second.
     case 408:
     case 410:
     case 429:

@@ -22,12 +22,12 @@ interface RequestTerms {
   readonly nonce: Hex;
 }
 
-/** What a link allows its bearer to do with one name. */
+/** The rights of a link's bearer to one name. */
 interface CommonTerms {
   /** Lower case. */
   readonly owner: Address;
   readonly name: string;
-  /** 32 bytes; zero for whatever the bytes are. */
+  /** 32 bytes; zero allows any content. */
   readonly sha256: Hex;
   /** Unix seconds. */
   readonly issuedAt: number;
@@ -37,12 +37,12 @@ interface CommonTerms {
   readonly nonce: Hex;
 }
 
-/** Read the file: that content, else the newest of the name. */
+/** Permits reading the file: this content, or the newest content of the name. */
 interface ShareTerms extends CommonTerms {
   readonly once: boolean;
 }
 
-/** Store the file, once. */
+/** Permits storing the file once. */
 interface UploadTerms extends CommonTerms {
   readonly maxBytes: number;
   /** A media type without parameters; empty for any. */
@@ -88,7 +88,7 @@ export function uploadMessage(hub: Address, terms: UploadTerms): TypedData {
   };
 }
 
-/** One message of each kind, over nothing, for who asks what shape they are of. */
+/** One empty message of each kind, to show their shapes. */
 export function hubMessageShapes(hub: Address): readonly TypedData[] {
   const word: Hex = `0x${'00'.repeat(32)}`;
   const nobody = { owner: `0x${'00'.repeat(20)}`, nonce: word } as const;

@@ -42,7 +42,7 @@ describe('what a wallet signs for the hub', () => {
     const request = { method: 'GET', path: '/api/download?owner=0x&name=a+b' } as const;
     const header = await signerWith().request(session, request);
     const authorization = readStrictAuthorization(header);
-    if (authorization === undefined) throw new Error('the hub reads it');
+    if (typeof authorization !== 'object') throw new Error('the hub reads it');
     expect(authorization.bodySha256).toBe(`0x${createHash('sha256').digest('hex')}`);
     expect(verifyStrict(authorization, request, hub, recover, NOW)).toEqual({
       isValid: true,
@@ -59,7 +59,7 @@ describe('what a wallet signs for the hub', () => {
   });
 
   it('is a share link, and an upload link, as the hub takes them', async () => {
-    const judge = { hub, recover, now: NOW };
+    const verdictOf = { hub, recover, now: NOW };
     const sha256 = 'ab'.repeat(32);
     const shared = await signerWith().share(session, {
       name: 'a',
@@ -69,8 +69,8 @@ describe('what a wallet signs for the hub', () => {
     });
     const share = readShareLink(shared.text);
     expect(share).toMatchObject({ owner, name: 'a', sha256: `0x${sha256}`, once: true });
-    expect(share && verifyShareLink(share, judge)).toEqual({ kind: 'good' });
-    expect(share && verifyShareLink(share, { ...judge, now: shared.until })).toEqual({
+    expect(share && verifyShareLink(share, verdictOf)).toEqual({ kind: 'good' });
+    expect(share && verifyShareLink(share, { ...verdictOf, now: shared.until })).toEqual({
       kind: 'over',
     });
     const { text } = await signerWith().upload(session, {
@@ -81,8 +81,8 @@ describe('what a wallet signs for the hub', () => {
     });
     const upload = readUploadLink(text);
     expect(upload).toMatchObject({ maxBytes: 9, contentType: 'text/plain' });
-    expect(upload && verifyUploadLink(upload, judge)).toEqual({ kind: 'good' });
-    expect(upload && verifyUploadLink({ ...upload, maxBytes: 10 }, judge)).toMatchObject({
+    expect(upload && verifyUploadLink(upload, verdictOf)).toEqual({ kind: 'good' });
+    expect(upload && verifyUploadLink({ ...upload, maxBytes: 10 }, verdictOf)).toMatchObject({
       kind: 'bad',
     });
   });

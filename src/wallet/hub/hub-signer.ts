@@ -10,21 +10,21 @@ import { tagOf } from '../wallet-keys.js';
 import { requestMessage, shareMessage, uploadMessage } from './hub-message.js';
 import { tokenFamily } from './link-family.js';
 
-/** A request goes out at once; the clocks of two machines may differ by some. */
+/** A request is sent at once, but the clocks of two machines may differ. */
 const REQUEST_SECONDS = 120;
 
 export interface HubRequest {
   readonly method: 'GET' | 'HEAD' | 'DELETE';
   /** With the query, as sent. */
   readonly path: string;
-  /** Whether it only ends what others may do: that is signed for a wallet that was stopped, too. */
+  /** Whether it only revokes rights of others: a stopped wallet signs that too. */
   readonly isEnding?: boolean;
 }
 
-/** What a link is good for, and for how long. */
+/** The rights and the lifetime of a link. */
 interface Wanted {
   readonly name: string;
-  /** Hex without `0x`; absent for whatever the bytes are. */
+  /** Hex without `0x`; absent for any content. */
   readonly sha256?: string | undefined;
   readonly seconds: number;
 }
@@ -39,7 +39,7 @@ interface WantedUpload extends Wanted {
   readonly contentType: string;
 }
 
-/** A link as it stands in an address. */
+/** The signed part of a link's URL. */
 interface SignedLink {
   readonly text: string;
   /** Unix seconds. */
@@ -47,14 +47,14 @@ interface SignedLink {
 }
 
 /**
- * Signs for the owner of the files, which is the wallet's own address. Every message is made here, of a kind and
- * in a domain that moves nothing; none is of a caller's words.
+ * Signs for the owner of the files, which is the wallet's own address. This class makes every message, in a domain that
+ * moves no money; callers choose no text of it.
  */
 export class HubSigner {
   constructor(
     private readonly authorizer: Pick<Authorizer, 'admit'>,
     private readonly signer: Pick<WalletSigner, 'signAuthorized'>,
-    /** Of the hub. */
+    /** The address of the hub. */
     private readonly hub: Address,
     /** Unix seconds. */
     private readonly now: () => number,
@@ -63,7 +63,7 @@ export class HubSigner {
   /**
    * The value of `Authorization` for one request without a body.
    *
-   * @throws WalletError `policy_violation` for what removes something, once the owner has stopped the wallet.
+   * @throws WalletError `policy_violation` for a deletion, if the owner has stopped the wallet.
    */
   async request(session: Session, { method, path, isEnding = false }: HubRequest): Promise<string> {
     const owner = session.wallet.address;
@@ -80,13 +80,13 @@ export class HubSigner {
     return `${STRICT_SCHEME} ${base64url({ owner, bodySha256, expiry, nonce, signature })}`;
   }
 
-  /** @throws WalletError `policy_violation` once the owner has stopped the wallet. */
+  /** @throws WalletError `policy_violation` if the owner has stopped the wallet. */
   share(session: Session, { once, ...wanted }: WantedShare): Promise<SignedLink> {
     const terms = { ...this.#termsOf(session, wanted), once };
     return this.#link(session, terms, shareMessage(this.hub, terms));
   }
 
-  /** @throws WalletError `policy_violation` once the owner has stopped the wallet. */
+  /** @throws WalletError `policy_violation` if the owner has stopped the wallet. */
   upload(session: Session, wanted: WantedUpload): Promise<SignedLink> {
     const { maxBytes, contentType } = wanted;
     const terms = { ...this.#termsOf(session, wanted), maxBytes, contentType };

@@ -20,7 +20,7 @@ describe('the beginning of the nonces of links', () => {
 
 describe('links that ended with their tokens', () => {
   let noted: Map<string, number>;
-  let told: string[];
+  let reported: string[];
   let failures: unknown[];
   let now: number;
   /** What the hub says to each; nothing when it takes it. */
@@ -41,7 +41,7 @@ describe('links that ended with their tokens', () => {
       redis as unknown as Redis,
       {
         revoke: ({ wallet }, path, { family = 'all' }, isEnding) => {
-          told.push(`${wallet.address === WALLET.address} ${path} ${family} ${isEnding}`);
+          reported.push(`${wallet.address === WALLET.address} ${path} ${family} ${isEnding}`);
           const refusal = refusals.shift();
           return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);
         },
@@ -57,7 +57,7 @@ describe('links that ended with their tokens', () => {
 
   beforeEach(() => {
     noted = new Map();
-    [told, failures, refusals] = [[], [], []];
+    [reported, failures, refusals] = [[], [], []];
     now = 1_800_000_100;
   });
 
@@ -65,7 +65,7 @@ describe('links that ended with their tokens', () => {
     note();
     await ending().endNow();
     await ending().endNow();
-    expect(told).toEqual(BOTH);
+    expect(reported).toEqual(BOTH);
     expect([noted.size, failures]).toEqual([0, []]);
   });
 
@@ -77,10 +77,10 @@ describe('links that ended with their tokens', () => {
     expect([noted.size, failures]).toEqual([1, [away]]);
     now += 29;
     await ending().endNow();
-    expect(told).toEqual(BOTH);
+    expect(reported).toEqual(BOTH);
     now += 1;
     await ending().endNow();
-    expect(told).toEqual([...BOTH, ...BOTH]);
+    expect(reported).toEqual([...BOTH, ...BOTH]);
     expect(noted.size).toBe(0);
   });
 
@@ -88,7 +88,7 @@ describe('links that ended with their tokens', () => {
     note();
     refusals = [new WalletError('forbidden', 'full'), undefined];
     await ending().endNow();
-    expect(told).toEqual([BOTH[0], 'true /api/shared all true', BOTH[1]]);
+    expect(reported).toEqual([BOTH[0], 'true /api/shared all true', BOTH[1]]);
     expect(noted.size).toBe(0);
   });
 
@@ -111,6 +111,6 @@ describe('links that ended with their tokens', () => {
     note();
     now += 30 * DAY_SECONDS + 1;
     await ending().endNow();
-    expect([noted.size, told]).toEqual([0, []]);
+    expect([noted.size, reported]).toEqual([0, []]);
   });
 });

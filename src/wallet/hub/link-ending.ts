@@ -12,16 +12,16 @@ import type { HubClient } from './hub-client.js';
 
 const INTERVAL_MS = 5000;
 const BATCH = 20;
-/** After this long the hub is notified again. */
+/** The hub is notified again after this time. */
 const AGAIN_SECONDS = 30;
-/** An answer to who ends tokens waits so long for the hub; the rest is done behind it. */
+/** A request that revokes tokens waits this long for the hub; the rest is done later. */
 const HUB_TIMEOUT_MS = 3000;
-/** Where links are used, and taken back. */
+/** The paths at which links are used and revoked. */
 const LINK_PATHS = ['/api/shared', '/api/incoming'] as const;
 
 /**
- * Notifies the hub of links that ended with their tokens. Each is noted in the step that ends the
- * tokens, and stays noted until the hub has confirmed it.
+ * Notifies the hub of links that ended with their tokens. The step that revokes the tokens also notes the links, which
+ * stay noted until the hub has confirmed it.
  */
 export class LinkEnding {
   #timer: NodeJS.Timeout | undefined;
@@ -44,13 +44,13 @@ export class LinkEnding {
     clearInterval(this.#timer);
   }
 
-  /** Adds to the step that ends their tokens. */
+  /** Adds the note to the step that revokes the tokens. */
   note(step: ChainableCommander, owner: Address, family: Hex): void {
     const now = this.now();
     step.zadd(endedLinksKey(), now, memberOf(owner, family, now));
   }
 
-  /** Sends the noted endings to the hub. If it does not answer soon, they are sent later. */
+  /** Notifies the hub of the noted links. If it does not answer soon, that is done later. */
   async endNow(): Promise<void> {
     await withTimeout(HUB_TIMEOUT_MS, this.#tick());
   }
@@ -63,7 +63,7 @@ export class LinkEnding {
     try {
       const due = redis.zrangebyscore(key, '-inf', now(), 'LIMIT', 0, BATCH);
       for (const member of await redisCall('wallet_links', due)) {
-        // Another process leaves it to this one, or goes on where this one ends.
+        // Another process leaves it to this one, or continues if this one stops.
         await redisCall('wallet_links', redis.zadd(key, 'XX', now() + AGAIN_SECONDS, member));
         await this.#tell(member);
         await redisCall('wallet_links', redis.zrem(key, member));
@@ -94,9 +94,9 @@ export class LinkEnding {
         await this.client.revoke(session, path, { family }, true);
       } catch (error) {
         if (!isRefused(error, 'forbidden', 'not_found')) throw error;
-        // It remembers as much of this wallet as it does: all are taken back in place of some.
+        // The hub's limit of revoked links for this wallet is reached, so all links are revoked.
         await this.client.revoke(session, path, {}, true).catch((failure: unknown) => {
-          // A public hub has no share links, and refuses that, too.
+          // A public hub has no share links, and refuses this too.
           if (!isRefused(failure, 'forbidden')) throw failure;
         });
       }

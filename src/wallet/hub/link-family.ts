@@ -3,8 +3,8 @@ import type { Hex } from 'viem';
 import type { Session } from '../session.js';
 
 /**
- * The nonces of links begin with whose they are, so that the hub can take back together what was made together:
- * 8 bytes for all tokens up to a revocation of all, 8 more for one of them.
+ * The nonce of a link begins with its family, so that the hub can revoke together what was made together: 8 bytes for
+ * all tokens up to a revocation of all, 8 more for one token.
  */
 export function generationFamily(generation: number): Hex {
   return `0x${generation.toString(16).padStart(16, '0')}`;

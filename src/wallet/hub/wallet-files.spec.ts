@@ -47,3 +47,38 @@ describe('links that are all taken back', () => {
     },
   );
 });
+
+describe('a file that is put as base64', () => {
+  /** @returns the bytes that reached the hub, or the refusal. */
+  const put = async (content: string): Promise<unknown> => {
+    const stored: string[] = [];
+    const client: Pick<HubClient, 'put'> = {
+      put: (_text, _type, bytes) => {
+        stored.push((bytes as Buffer).toString());
+        return Promise.reject(new WalletError('fetch_failed', 'it was sent'));
+      },
+    };
+    const signer = { upload: () => Promise.resolve({ text: 'signed' }) } as unknown as HubSigner;
+    const files = new WalletFiles({ client: client as HubClient, signer }, 1, SESSION);
+    const refused = await files
+      .put({ name: 'a', content, encoding: 'base64' })
+      .catch((error: unknown) => error);
+    return stored[0] ?? (refused as WalletError).code;
+  };
+
+  it.each(['aGVsbG8=', 'aGVsbG8', 'aGVsbG8=='])('may be padded or not: %s', async (content) => {
+    expect(await put(content)).toBe('hello');
+  });
+
+  it.each([
+    ['no base64', 'aGV sbG8'],
+    ['of another alphabet', '-_-_'],
+    ['cut off', 'aGVsbG9='],
+    ['padding alone', '===='],
+    // A pattern for the padding would start again at each of them, and take minutes.
+    ['as much padding as fits', `${'='.repeat(262_143)}x`],
+    ['padding in the middle', `aGVs${'='.repeat(262_000)}bG8=`],
+  ])('is refused where it is %s', async (_, content) => {
+    expect(await put(content)).toBe('invalid_request');
+  });
+});

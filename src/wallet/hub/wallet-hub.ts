@@ -6,22 +6,16 @@ import { WalletDirectory } from '../accounts/wallet-directory.js';
 import { FileSaver } from '../pay/file-saver.js';
 import { Authorizer } from '../signing/authorizer.js';
 import { WalletSigner } from '../signing/signer.js';
-import {
-  type UpkeepFailed,
-  WALLET_CLOCK,
-  WALLET_HUB,
-  WALLET_SETTINGS,
-  WALLET_UPKEEP_FAILED,
-  type WalletClock,
-} from '../wallet-tokens.js';
+import { UpkeepLog } from '../upkeep-log.js';
+import { WALLET_CLOCK, WALLET_HUB, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
 import { HubClient } from './hub-client.js';
 import { HubSigner } from './hub-signer.js';
 import { LinkEnding } from './link-ending.js';
 
-/** How long one call saves; asked again it goes on. */
+/** Time of one call that saves a file; a repeated call continues. */
 const SAVE_TIMEOUT_MS = 120_000;
 
-/** The file hub that an operator has named. */
+/** The operator's file hub. */
 export interface WalletHub {
   readonly client: HubClient;
   readonly signer: HubSigner;
@@ -39,7 +33,7 @@ export const WALLET_HUB_PROVIDER: FactoryProvider<WalletHub | undefined> = {
     WalletDirectory,
     WALLET_REDIS,
     WALLET_CLOCK,
-    WALLET_UPKEEP_FAILED,
+    UpkeepLog,
   ],
   useFactory: (
     { hub, fetchTimeoutMs }: WalletConfig,
@@ -48,7 +42,7 @@ export const WALLET_HUB_PROVIDER: FactoryProvider<WalletHub | undefined> = {
     directory: WalletDirectory,
     redis: Redis,
     now: WalletClock,
-    onFailure: UpkeepFailed,
+    upkeep: UpkeepLog,
   ) => {
     if (hub === undefined) return undefined;
     const signer = new HubSigner(authorizer, walletSigner, hub.address, now);
@@ -56,7 +50,7 @@ export const WALLET_HUB_PROVIDER: FactoryProvider<WalletHub | undefined> = {
     return {
       signer,
       client,
-      links: new LinkEnding(redis, client, directory, now, onFailure),
+      links: new LinkEnding(redis, client, directory, now, upkeep.failed),
       saver: new FileSaver(client, signer, hub.saveMaxBytes, SAVE_TIMEOUT_MS),
     };
   },

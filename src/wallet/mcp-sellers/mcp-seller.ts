@@ -9,9 +9,9 @@ import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { readMessage } from './message-stream.js';
 import { toolAnswer } from './tool-answer.js';
 
-/** Where a payment is, in a call. */
+/** The field of the payment in a call. */
 const PAYMENT = 'x402/payment';
-/** The newest revision that begins with a handshake, and those a server may answer it with. */
+/** The newest revision with a handshake, and those that a server may answer it with. */
 const WITH_HANDSHAKE = '2025-11-25';
 const SUPPORTED_PROTOCOL_VERSIONS: ReadonlySet<unknown> = new Set([
   WITH_HANDSHAKE,
@@ -20,36 +20,35 @@ const SUPPORTED_PROTOCOL_VERSIONS: ReadonlySet<unknown> = new Set([
   '2024-11-05',
   '2024-10-07',
 ]);
-/** The revision without one: each request says what it is. */
+/** The revision without a handshake: each request names its revision. */
 const WITHOUT_HANDSHAKE = '2026-07-28';
 const CLIENT = { name: 'x402-wallet', version: VERSION } as const;
 
-/** Refusals that another revision would meet with, too. */
+/** Refusals that another revision would not change. */
 const FINAL: ReadonlySet<number> = new Set([401, 402, 403, 404, 407, 408, 429]);
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
-/** Ending a session is a courtesy. */
+/** Limit for ending a session, whose result does not matter. */
 const GOODBYE_MS = 2000;
 const OWN_HEADERS = /^(mcp-.*|accept|content-type|last-event-id)$/i;
 
-/** What is called: a tool of the MCP server at a URL (streamable HTTP). */
+/** A call of a tool of the MCP server at a URL (streamable HTTP). */
 export interface ToolCall {
   readonly name: string;
-  /** A JSON object, its keys sorted: the same arguments are the same text. */
+  /** A JSON object with sorted keys, so that equal arguments are equal texts. */
   readonly arguments: string;
 }
 
 type Request = Pick<FetchRequest, 'url' | 'headers'>;
 
-/** How a server is spoken to, once that is known. */
+/** The protocol revision and session of a server. */
 interface Dialect {
   readonly headers: Readonly<Record<string, string>>;
   readonly meta: JsonObject;
 }
 
 /**
- * Calls tools of untrusted MCP servers. Each call has a connection of its own kind: nothing is kept
- * from one to the next, no request of the server's is answered, no redirect is followed, and a call
- * is sent once.
+ * Calls tools of untrusted MCP servers. Each call has its own connection: no state is kept, requests of the server are
+ * not answered, redirects are not followed, and a call is sent once.
  */
 @Injectable()
 export class McpSeller {
@@ -59,9 +58,9 @@ export class McpSeller {
   ) {}
 
   /**
-   * @param payment - shown with the call; absent for a call that asks what it costs.
-   * @param signal - ends all of it.
-   * @returns what the tool answered, in the terms of HTTP.
+   * @param payment - sent with the call; absent for a call that asks for the price.
+   * @param signal - aborts the whole call.
+   * @returns the answer of the tool, in terms of HTTP.
    * @throws WalletError `fetch_refused` before anything is sent; `fetch_failed` after.
    */
   async call(
@@ -86,7 +85,7 @@ export class McpSeller {
       if (answer === undefined) throw statusError(status);
       return toolAnswer(url, answer);
     } finally {
-      // Whatever of an answer was not read is not waited for.
+      // Closes the connection with the rest of the answer.
       ended.abort();
     }
   }
@@ -152,7 +151,7 @@ export class McpSeller {
     return this.fetcher.open({ url, method: 'POST', headers: given, body }, own, signal);
   }
 
-  /** Its result does not matter and is not awaited. */
+  /** The result does not matter and is not awaited. */
   #endSession({ url, headers: given }: Request, { headers }: Dialect): void {
     if (headers['mcp-session-id'] === undefined) return;
     const request = { url, method: 'DELETE', headers: { ...given, ...headers } } as const;
@@ -173,7 +172,7 @@ function withoutHandshake(name: string): Dialect {
   };
 }
 
-/** Headers of the caller; those of the protocol cannot be set by it. */
+/** Headers of the caller, which cannot set those of the protocol. */
 function plain(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.test(name)));
 }
@@ -187,6 +186,6 @@ function statusError(status: number): WalletError {
   }
   return new WalletError(
     'fetch_failed',
-    `The server did not answer by the Model Context Protocol (status ${status}).`,
+    `The server does not speak the Model Context Protocol (status ${status}).`,
   );
 }

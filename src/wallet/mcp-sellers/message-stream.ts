@@ -4,16 +4,16 @@ import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
-/** Of one message; its bytes are bounded with those of the whole answer. */
+/** Limits for one message; the bytes are limited with those of the whole answer. */
 const MESSAGE_BOUNDS = { maxDepth: 32, maxValues: 100_000 } as const;
 
 /**
- * Reads until the message that answers a request: the body itself, or one of the events of a stream, of which no more
- * is read then. What else the stream tells is passed over.
+ * Reads until the message that answers a request: the body itself, or one event of a stream. Other events are skipped,
+ * and the rest of the stream is not read.
  *
- * @param maxBytes - of all that is read.
+ * @param maxBytes - of all bytes that are read.
  * @returns `undefined` where the body has no such message.
- * @throws WalletError `fetch_failed` where it breaks off, or is larger.
+ * @throws WalletError `fetch_failed` where the body is incomplete or larger.
  */
 export async function readMessage(
   { headers, body }: Pick<OpenAnswer, 'headers' | 'body'>,
@@ -34,7 +34,10 @@ async function* bounded(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGen
   for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > maxBytes) {
-      throw new WalletError('fetch_failed', `The MCP server answered more than ${maxBytes} bytes.`);
+      throw new WalletError(
+        'fetch_failed',
+        `The answer of the MCP server is longer than ${maxBytes} bytes.`,
+      );
     }
     yield chunk;
   }
@@ -54,12 +57,12 @@ async function* events(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let isAfterReturn = false;
   for await (const chunk of body) {
     const text = decoder.decode(chunk, { stream: true });
-    // Of no whole character, as may be where a chunk ends within one.
+    // A chunk may hold no complete character.
     if (text === '') continue;
     const rest = isAfterReturn && text.startsWith('\n') ? text.slice(1) : text;
     isAfterReturn = text.endsWith('\r');
-    // One kind of end of a line: the parser waits for the LF of a CR, which may be in a chunk that never comes, and looks
-    // for each kind through all of a chunk at each line.
+    // Line ends are made equal first: the parser would wait for the LF after a CR, which may be in a chunk that never
+    // comes, and would search each chunk for each kind at each line.
     parser.feed(rest.replaceAll(/\r\n?/g, '\n'));
     yield* found;
     found = [];

@@ -52,14 +52,16 @@ describe('what a tool answered', () => {
       { ...demand, [META]: failed },
       failed,
     ],
-  ])('is said in the terms of HTTP: %s', (_, message, status, ...[required, told]) => {
-    expect(read(message)).toMatchObject({ status, demand: required, receipt: told });
+  ])('is said in the terms of HTTP: %s', (_, message, status, ...[required, settled]) => {
+    expect(read(message)).toMatchObject({ status, demand: required, receipt: settled });
   });
 
   it('has the receipt of a settlement that failed from within the demand', () => {
     const both = { ...demand, [META]: failed };
-    const { status, receipt: told } = read({ result: { isError: true, structuredContent: both } });
-    expect([status, told]).toEqual([402, failed]);
+    const { status, receipt: settled } = read({
+      result: { isError: true, structuredContent: both },
+    });
+    expect([status, settled]).toEqual([402, failed]);
   });
 
   it('is no demand where its text is deeper than any demand', () => {
@@ -82,8 +84,8 @@ describe('what a tool answered', () => {
   });
 });
 
-function paid(result: JsonObject, told: JsonObject): JsonObject {
-  return { result: { ...result, _meta: { [META]: told } } };
+function paid(result: JsonObject, settled: JsonObject): JsonObject {
+  return { result: { ...result, _meta: { [META]: settled } } };
 }
 
 function errorOf(data: JsonObject): JsonObject {

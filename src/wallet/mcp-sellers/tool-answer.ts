@@ -7,10 +7,7 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
-/**
- * The receipt's name in the metadata of a result, in a demand after a failed settlement, or in an
- * error.
- */
+/** The receipt's name in the metadata of a result, in a payment demand after a failed settlement, or in an error. */
 const RECEIPT = 'x402/payment-response';
 /** Errors of JSON-RPC by which some servers demand payment, in place of a result. */
 const DEMANDING: ReadonlySet<unknown> = new Set([402, -32_042]);
@@ -18,11 +15,11 @@ const DEMANDING: ReadonlySet<unknown> = new Set([402, -32_042]);
 const [ANSWERED, REFUSED, DEMANDED, FAILED] = [200, 400, 402, 500] as const;
 
 /**
- * What a tool answered, as a seller over HTTP would have: 200 is a result, 402 a demand or a payment that was not
- * settled, 500 a result that says it is an error, 400 an error of the protocol. Demand and receipt are in the headers
- * they have over HTTP.
+ * The answer of a tool in the form of a seller over HTTP: 200 is a result, 402 a demand or an unsettled payment, 500 a
+ * result that is an error, 400 an error of the protocol. Demand and receipt are in the same headers as over HTTP.
  *
- * @throws WalletError `fetch_failed` for what is no answer of a tool, and for one that asks its caller something.
+ * @throws WalletError `fetch_failed` for a reply that is not a tool's answer, and for one that asks its caller
+ *   something.
  */
 export function toolAnswer(url: string, { result, error }: JsonObject): FetchAnswer {
   if (isJsonObject(error)) {
@@ -31,27 +28,27 @@ export function toolAnswer(url: string, { result, error }: JsonObject): FetchAns
     const terms = { demand, receipt: receiptIn(data) };
     return answerOf(url, demand === undefined ? REFUSED : DEMANDED, { error }, terms);
   }
-  if (!isJsonObject(result)) throw noAnswer('is no result of a tool');
+  if (!isJsonObject(result)) throw noAnswer('is not the result of a tool');
   if ((result['resultType'] ?? 'complete') !== 'complete') {
-    throw noAnswer('asks its caller a question, which this wallet cannot answer');
+    throw noAnswer('asks the caller a question, which this wallet cannot answer');
   }
   const { content, structuredContent, isError } = result;
   const demand = isError === true ? demandOf(result) : undefined;
   const receipt = receiptIn(result) ?? receiptIn(demand);
   const shown = { content, structuredContent, isError };
-  // A result beside a settlement that failed is not paid for: the chain says whether it is.
+  // A result with a failed settlement is not paid; the chain decides.
   const isUnpaid = demand !== undefined || receipt?.['success'] === false;
   const failed = isError === true ? FAILED : ANSWERED;
   return answerOf(url, isUnpaid ? DEMANDED : failed, shown, { demand, receipt });
 }
 
-/** In the metadata of a result or in the data of an error, at the top or one level below. */
-function receiptIn(told: JsonObject | undefined): JsonObject | undefined {
-  const beside = readOptionalObject(readOptionalObject(told?.['_meta'])?.[RECEIPT]);
-  return beside ?? readOptionalObject(told?.[RECEIPT]);
+/** In the metadata of a result or the data of an error, at the top or one level below. */
+function receiptIn(source: JsonObject | undefined): JsonObject | undefined {
+  const beside = readOptionalObject(readOptionalObject(source?.['_meta'])?.[RECEIPT]);
+  return beside ?? readOptionalObject(source?.[RECEIPT]);
 }
 
-/** A paid tool demands as data; some repeat it as text alone. */
+/** A paid tool sends its demand as data; some send it only as text. */
 function demandOf({ structuredContent, content }: JsonObject): JsonObject | undefined {
   const [first] = Array.isArray(content) ? (content as readonly unknown[]) : [];
   const { type, text } = readOptionalObject(first) ?? {};
@@ -68,9 +65,9 @@ function answerOf(
   url: string,
   status: number,
   shown: JsonObject,
-  told: { readonly demand?: JsonObject | undefined; readonly receipt?: JsonObject | undefined },
+  found: { readonly demand?: JsonObject | undefined; readonly receipt?: JsonObject | undefined },
 ): FetchAnswer {
-  const { demand, receipt } = told;
+  const { demand, receipt } = found;
   return {
     url,
     status,

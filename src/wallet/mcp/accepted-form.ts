@@ -5,35 +5,35 @@ const BOTH = 'application/json, text/event-stream';
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
 
-/** Of a request as Express has it. */
-interface Asking {
+/** The parts of an Express request that are used. */
+interface McpRequest {
   readonly headers: IncomingHttpHeaders;
   accepts(type: string): string | false;
 }
 
 /**
- * In which form an answer is wanted: a stream of events where the client names that, JSON where it does
- * not, and neither where it takes neither.
+ * The wanted form of an answer: `stream` where the client names it, `json` where it does not, and neither where it
+ * accepts neither.
  */
-export function acceptedForm(request: Asking): 'json' | 'stream' | undefined {
+export function acceptedForm(request: McpRequest): 'json' | 'stream' | undefined {
   const isNamed = request.headers.accept?.toLowerCase().includes(STREAM_TYPE) === true;
   if (isNamed && request.accepts(STREAM_TYPE) !== false) return 'stream';
   if (request.accepts(JSON_TYPE) !== false) return 'json';
   return request.accepts(STREAM_TYPE) === false ? undefined : 'stream';
 }
 
-/** Content types of programs that name none: an empty one, or the default of `curl -d` and `fetch`. */
+/** Content types of programs that set none: an empty one, or the default of `curl -d` and `fetch`. */
 const UNNAMED = /^(text\/plain|application\/x-www-form-urlencoded)\s*(;|$)/i;
 
-/** The type of a message's body. JSON is the only one there is: who names none means it. */
-export function contentTypeOf({ headers }: Pick<Asking, 'headers'>): string {
+/** The content type of a message's body. JSON is the only type, so a missing one means JSON. */
+export function contentTypeOf({ headers }: Pick<McpRequest, 'headers'>): string {
   const named = headers['content-type'];
   return named === undefined || UNNAMED.test(named) ? JSON_TYPE : named;
 }
 
 type Handler<Options> = (request: Request, options?: Options) => Promise<Response>;
 
-/** The library's handler, for clients that name one form or none. The request says which it is. */
+/** The library's handler for clients that name one form or none. The request carries the wanted form. */
 export function inAcceptedForm<Options>(handle: Handler<Options>): Handler<Options> {
   return async (request, options) => {
     const form = request.headers.get('accept');
@@ -44,12 +44,12 @@ export function inAcceptedForm<Options>(handle: Handler<Options>): Handler<Optio
   };
 }
 
-/** What {@link inAcceptedForm} reads. */
+/** Media types that {@link inAcceptedForm} reads. */
 export function acceptHeaderOf(form: 'json' | 'stream'): string {
   return form === 'json' ? JSON_TYPE : BOTH;
 }
 
-/** The one message of an event stream that answers; notifications on the way are left out. */
+/** The answering message of an event stream; notifications are dropped. */
 async function asJson(answer: Response): Promise<Response> {
   if (answer.headers.get('content-type')?.startsWith(STREAM_TYPE) !== true) return answer;
   const text = await answer.text();

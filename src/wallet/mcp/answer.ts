@@ -3,17 +3,17 @@ import { z } from 'zod';
 import { FacilitatorError } from '../../protocol/errors.js';
 import { type Refusal, refusalOf, RefusalOutput } from '../tools/refusal.js';
 
-/** How a tool tells what it could not do. */
+/** How a tool reports a refusal. */
 export interface Refusing {
-  /** Where the owner changes the rules. */
+  /** The URL where the owner changes the rules. */
   readonly publicUrl: string;
-  /** Gets unexpected errors; the agent sees only that one happened. */
+  /** Gets unexpected errors; the agent only sees that one happened. */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * The schema of what a tool answers: its output, or a refusal. Clients of the older protocol hold
- * refusals against it, too, so it names both in one object: a union at its root would be no object.
+ * The schema of a tool's answer: its output, or a refusal. Clients of the older protocol validate refusals with it too,
+ * so one object names both; a union at the root would not be an object.
  */
 export function answerSchema(output: z.ZodObject): z.ZodObject {
   const required = Object.entries(output.shape)
@@ -21,7 +21,11 @@ export function answerSchema(output: z.ZodObject): z.ZodObject {
     .map(([name]) => name);
   return output
     .partial()
-    .extend({ refusal: RefusalOutput.optional().describe('Why not. Nothing else is there then.') })
+    .extend({
+      refusal: RefusalOutput.optional().describe(
+        'Why the request was refused. All other fields are absent then.',
+      ),
+    })
     .meta({ anyOf: [{ required }, { required: ['refusal'] }] });
 }
 
@@ -32,9 +36,9 @@ export interface Picture {
 }
 
 /**
- * Runs a tool. What it gives is both text and data; a refusal is no failure of the protocol.
+ * Runs a tool. Its result is both text and data; a refusal is not an error of the protocol.
  *
- * @param work - gives what `output` describes, and perhaps a picture, which is neither text nor data.
+ * @param work - returns the data that `output` describes, and perhaps a picture, which is neither text nor data.
  */
 export async function answer(
   output: z.ZodObject,

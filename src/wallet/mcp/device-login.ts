@@ -5,7 +5,7 @@ import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
 
 const POLL_MS = 2000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** One after the other: the owner takes a while, and the service may be restarted meanwhile. */
+/** Failed polls in a row: the owner takes time, and the service may restart meanwhile. */
 const FAILURES_MAX = 15;
 
 const Code = z.object({
@@ -16,12 +16,12 @@ const Code = z.object({
 const Status = z.object({ status: z.string(), token: z.string().optional() });
 
 /**
- * Gets an agent's token by its owner's approval and puts it into a file: it passes through no
- * conversation, clipboard or shell history.
+ * Gets an agent's token by its owner's approval and writes it to a file, so that it passes through no conversation,
+ * clipboard or shell history.
  *
- * @param say - told the link the owner has to open.
- * @returns whether the owner approved while the code was good.
- * @throws Error when the service cannot be asked.
+ * @param say - called with the link that the owner has to open.
+ * @returns whether the owner approved while the code was valid.
+ * @throws Error when the service does not answer.
  */
 export async function letAgentIn(
   serviceUrl: string,
@@ -40,14 +40,14 @@ export async function letAgentIn(
       keep(tokenFile, status.token);
       return true;
     }
-    // It is over, or another process has collected it.
+    // The code has expired, or another process has collected the token.
     if (status !== undefined && status.status !== 'pending') return false;
     await sleep(POLL_MS);
   }
   throw new Error('the wallet service stopped answering');
 }
 
-/** `undefined` for what is not an answer to the question: a service that restarts, or a rate limit. */
+/** `undefined` for another answer: a restarting service, or a rate limit. */
 async function statusOf(url: string, code: string): Promise<z.infer<typeof Status> | undefined> {
   try {
     return Status.safeParse(await ask(url, { code })).data;
@@ -56,7 +56,7 @@ async function statusOf(url: string, code: string): Promise<z.infer<typeof Statu
   }
 }
 
-/** By POST alone: what is in a URL ends in the logs of whatever stands between. */
+/** By POST only, because URLs end up in logs. */
 async function ask(url: string, body: object = {}): Promise<unknown> {
   const response = await boundedFetch(REQUEST_TIMEOUT_MS)(url, {
     method: 'POST',
@@ -66,7 +66,7 @@ async function ask(url: string, body: object = {}): Promise<unknown> {
   return response.json();
 }
 
-/** In one step: a concurrent reader finds the old token or the new one. */
+/** In one step, so that a concurrent reader finds the old token or the new one. */
 function keep(file: string, token: string): void {
   const next = `${file}.${process.pid}.new`;
   writeFileSync(next, token, { mode: 0o600 });

@@ -14,7 +14,7 @@ const PREFIX = 'hub://file/';
 /** Files of one page. */
 const PAGE = 100;
 
-/** Lets a client list and read the files without a tool. What it attaches the model sees as it is. */
+/** Lets a client list and read the files without a tool. The model sees attached files unchanged. */
 export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Refusing): void {
   const { server } = mcp;
   server.registerCapabilities({ resources: { listChanged: false } });
@@ -66,7 +66,7 @@ export function offerFiles(mcp: McpServer, files: () => FileTools, refusing: Ref
   );
 }
 
-/** Errors read as those of the tools. */
+/** Errors have the texts of the tools' errors. */
 async function withToolErrors<T>(refusing: Refusing, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -80,7 +80,7 @@ async function withToolErrors<T>(refusing: Refusing, work: () => Promise<T>): Pr
       );
     }
     const { error: why } = refusalOf(error, refusing.publicUrl);
-    // A fault of this request's kind has no code in the protocol.
+    // The protocol has no code for this kind of error.
     throw new ProtocolError(ProtocolErrorCode.InternalError, why);
   }
 }

@@ -16,17 +16,17 @@ import {
 import type { WalletTools } from '../tools/shapes.js';
 import { LOOKS_OUTSIDE, type Tool, tool } from './tool.js';
 
-/** Whether it is listed: where the operator has named a hub. */
+/** Whether the tool is listed: only if the operator has named a hub. */
 const isOffered = ({ hasFiles }: WalletTools): boolean => hasFiles;
 
-/** Makes something new, and takes nothing away. */
+/** Adds something, and removes nothing. */
 const ADDS = {
   readOnlyHint: false,
   destructiveHint: false,
   idempotentHint: false,
   openWorldHint: true,
 } as const;
-/** The previous file of that name cannot be found any more. */
+/** The previous file of that name can no longer be found. */
 const REPLACES = { ...ADDS, destructiveHint: true, idempotentHint: true } as const;
 
 /** The files of the wallet at the hub, in the order they are listed in. */
@@ -43,7 +43,7 @@ export const FILE_TOOLS: Readonly<Record<string, Tool>> = {
     run: ({ files }, given) => files.put(given),
   }),
   hub_put_url: tool({
-    title: 'Address for a file',
+    title: 'Get an upload address',
     description:
       'An address where a program stores one file of this wallet, once, by an HTTP PUT with the file as its body: for what ' +
       'is too large for a message, such as by curl -T. Anyone who has the address can use it: give it to that program alone.',
@@ -84,7 +84,7 @@ export const FILE_TOOLS: Readonly<Record<string, Tool>> = {
     run: ({ files }, given) => files.share(given),
   }),
   hub_unshare: tool({
-    title: 'Take a link back',
+    title: 'Revoke a link',
     description:
       'Revokes a link of hub_share or an address of hub_put_url, or all that were made until now. Files that were read before stay read.',
     input: FileUnshareInput,

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { WalletError } from '../wallet-error.js';
 
-/** Against DNS rebinding: pages elsewhere cannot ask in the name of a browser on this machine. */
+/** Against DNS rebinding: other pages in a browser on this machine cannot call the service. */
 @Injectable()
 export class McpSiteGuard implements CanActivate {
   constructor(private readonly config: AppConfig) {}
@@ -14,10 +14,16 @@ export class McpSiteGuard implements CanActivate {
     const { headers } = context.switchToHttp().getRequest<Request>();
     const { mcpHosts = [], mcpOrigins = [] } = this.config.wallet ?? {};
     if (!validateHostHeader(headers.host, [...mcpHosts]).ok) {
-      throw new WalletError('forbidden', 'Not served under this host name: see WALLET_MCP_HOSTS.');
+      throw new WalletError(
+        'forbidden',
+        'This wallet does not serve MCP under this host name: see WALLET_MCP_HOSTS.',
+      );
     }
     if (!validateOriginHeader(headers.origin, [...mcpOrigins]).ok) {
-      throw new WalletError('forbidden', 'Not served to this origin: see WALLET_MCP_ORIGINS.');
+      throw new WalletError(
+        'forbidden',
+        'This wallet does not serve MCP to this origin: see WALLET_MCP_ORIGINS.',
+      );
     }
     return true;
   }

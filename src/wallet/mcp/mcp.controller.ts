@@ -28,8 +28,8 @@ import { McpSiteGuard } from './mcp-site.guard.js';
 import { walletServer } from './wallet-server.js';
 
 /**
- * The wallet for agents, over the streamable HTTP of MCP in both its generations. It keeps nothing
- * between requests, so any process behind one address can answer any of them.
+ * The wallet for agents, over the streamable HTTP of MCP in both generations. It keeps no state between requests, so
+ * any process can answer any request.
  */
 @Controller('mcp')
 @UseFilters(WalletErrorFilter)
@@ -43,7 +43,7 @@ export class McpController {
     private readonly logger: PinoLogger,
   ) {}
 
-  /** With OAuth on, clients find out by themselves how to be let in here. */
+  /** With OAuth on, clients discover how to get access here. */
   @All()
   serve(
     @CurrentSession() session: Session,
@@ -54,8 +54,8 @@ export class McpController {
   }
 
   /**
-   * For tokens that a user pasted: some clients drop their headers once they find an authorization
-   * server, so none is announced here.
+   * For tokens that a user pasted: some clients drop their headers when they find an authorization server, so none is
+   * announced here.
    */
   @All('token')
   @WalletAccess('session')
@@ -71,32 +71,32 @@ export class McpController {
     if (session.role !== 'agent') {
       throw new WalletError(
         'forbidden',
-        'This is a token of the owner, which can change the rules. Agents get their own: POST /v1/init.',
+        'This token belongs to the owner and can change the rules. An agent gets its own token from POST /v1/init.',
       );
     }
     // There are no sessions to listen to with GET, or to end with DELETE.
     if (request.method !== 'POST') {
       response.setHeader('Allow', 'POST');
-      throw new MethodNotAllowedException('POST is expected here.');
+      throw new MethodNotAllowedException('This path accepts only POST.');
     }
     const form = acceptedForm(request);
     if (form === undefined) {
-      throw new NotAcceptableException('Answers are application/json or text/event-stream.');
+      throw new NotAcceptableException('Accept must allow application/json or text/event-stream.');
     }
     request.headers.accept = acceptHeaderOf(form);
     request.headers['content-type'] = contentTypeOf(request);
     const body = await this.bodies.json(request, response);
     assertWithinBounds(body);
-    // Each call counts against the rate limit by itself; the protocol has no batches since 2025-06-18.
+    // Each call counts against the rate limit; the protocol has had no batches since 2025-06-18.
     if (Array.isArray(body)) {
-      throw new WalletError('invalid_request', 'Send one message in a request, not a batch.');
+      throw new WalletError('invalid_request', 'Send one message per request, not a batch.');
     }
     this.#assertScope(session, body);
-    // Where files are not let in by scope, they are not resources either.
+    // A session without the scope for files gets no file resources either.
     await this.#serverOf(session, session.scopes?.has('hub') !== false)(request, response, body);
   }
 
-  /** Of one request: who asks is in what answers it. */
+  /** A server for one request, because it holds the caller's session. */
   #serverOf(session: Session, mayReadFiles: boolean): NodeMcpRequestHandler {
     const tools = this.walletTools.of(session);
     const refusing = {
@@ -107,9 +107,9 @@ export class McpController {
     };
     const { fetch } = createMcpHandler(() => walletServer(tools, refusing, mayReadFiles), {
       legacy: 'stateless',
-      // There is no change to wait for, and a stream would outlive the process that is asked to end.
+      // There are no changes to subscribe to, and a stream would outlive a process that shuts down.
       maxSubscriptions: 0,
-      // Errors of clients: they get an answer, too.
+      // Errors of clients, which also get an answer.
       onerror: (err) => {
         this.logger.debug({ err }, 'MCP request refused');
       },
@@ -124,12 +124,12 @@ export class McpController {
     );
   }
 
-  /** @throws WalletError whose challenge leads a client to asking its owner for more. */
+  /** @throws WalletError whose challenge leads a client to ask its owner for more scopes. */
   #assertScope({ scopes }: Session, message: unknown): void {
     const missing = scopesNeeded(message).filter((one) => scopes?.has(one) === false);
     if (missing.length === 0) return;
     const { publicUrl } = this.settings;
-    const why = `The owner has not given the scope ${missing.join(' ')} for this.`;
+    const why = `The owner has not granted the scope ${missing.join(' ')} to this token.`;
     const challenge = challengeOf(publicUrl, missing, 'insufficient_scope');
     throw new WalletError('forbidden', why, { challenge });
   }

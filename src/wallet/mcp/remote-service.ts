@@ -5,22 +5,22 @@ import { type Refusal, RefusalOutput, RemoteRefusal } from '../tools/refusal.js'
 
 /** Longer than a service may take for a purchase. */
 const ANSWER_TIMEOUT_MS = 180_000;
-/** An answer may hold a purchase of 4 MiB, each byte of which may take six characters in JSON. */
+/** An answer may hold a purchase of 4 MiB, and each byte may take six characters in JSON. */
 const ANSWER_MAX_BYTES = 33_554_432;
 
 const UNREACHABLE: Refusal = {
-  error: 'The wallet service did not answer. Ask again.',
+  error: 'The wallet service did not answer. Repeat the request.',
   code: 'unavailable',
 };
-/** For what may have been done though no answer came. */
+/** For a request that may have been executed although no answer came. */
 export const UNKNOWN: Refusal = {
   error:
-    'The wallet service did not answer, so it is unknown whether the payment was made. Call payment_status, or repeat this call with the same intentId: it pays only once.',
+    'The wallet service did not answer, so it is unknown whether the payment was made. Call payment_status, or repeat this call with the same intentId: the payment is made only once.',
   code: 'outcome_unknown',
 };
 const NO_TOKEN: Refusal = {
   error:
-    'There is no token for the wallet service. Put it into X402_WALLET_TOKEN or X402_WALLET_TOKEN_FILE of this server; it does not belong in a conversation.',
+    'This MCP server has no token for the wallet service. Set X402_WALLET_TOKEN or X402_WALLET_TOKEN_FILE; never write the token in a conversation.',
   code: 'unauthorized',
 };
 
@@ -32,10 +32,10 @@ interface Question {
   readonly silence?: Refusal;
 }
 
-/** It follows no redirect: the token goes nowhere else. */
+/** It follows no redirect, so the token is sent nowhere else. */
 const askWallet = boundedFetch(ANSWER_TIMEOUT_MS, ANSWER_MAX_BYTES);
 
-/** A wallet service, asked over HTTP with the agent's token. */
+/** Client of a wallet service over HTTP, with the agent's token. */
 export class RemoteService {
   constructor(private readonly settings: McpSettings) {}
 
@@ -55,7 +55,7 @@ export class RemoteService {
     const data = status === 200 ? schema.safeParse(answered) : undefined;
     if (data?.success === true) return data.data;
     const refusal = RefusalOutput.safeParse(answered);
-    // Whatever stands between may answer in the service's place, after it was asked or before.
+    // A proxy may answer for the service, before or after the service got the request.
     throw new RemoteRefusal(refusal.success ? refusal.data : silence);
   }
 

@@ -41,7 +41,7 @@ import { RemoteService, UNKNOWN } from './remote-service.js';
 
 /** The tools of a wallet that another process holds, asked over HTTP with the agent's token. */
 export class RemoteWalletTools implements WalletTools {
-  /** Known to the service alone: where it has none, it says so when it is asked. */
+  /** Only the service knows; without a catalogue its answer says so. */
   readonly hasCatalogue = true;
 
   readonly hasFiles = true;

@@ -10,8 +10,8 @@ import { walletServer } from './wallet-server.js';
  *   npm run --silent mcp
  *   npm run --silent mcp login     gets a token by the owner's approval
  *
- * It holds no key and no rules: it asks a running service with the agent's token. Standard output
- * belongs to the protocol.
+ * It holds no key and no rules: it calls a running service with the agent's token. Standard output belongs to the
+ * protocol.
  */
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -23,15 +23,21 @@ function nameOf(error: unknown): string {
 
 async function login({ url, tokenFile }: McpSettings): Promise<number> {
   if (tokenFile === undefined) {
-    say('Set X402_WALLET_TOKEN_FILE: the token is put there.');
+    say('Set X402_WALLET_TOKEN_FILE: the login writes the token to this file.');
     return 1;
   }
   try {
     const isIn = await letAgentIn(url, tokenFile, say);
-    say(isIn ? 'Approved; the token is in its file.' : 'It was not approved in time.');
+    say(
+      isIn
+        ? 'The owner approved; the token is in X402_WALLET_TOKEN_FILE.'
+        : 'The owner did not approve in time. Run the login again.',
+    );
     return isIn ? 0 : 1;
   } catch (error) {
-    say(`The wallet service could not be asked, or the file not written: ${nameOf(error)}`);
+    say(
+      `The login failed: the wallet service did not answer, or the token file could not be written (${nameOf(error)}).`,
+    );
     return 1;
   }
 }
@@ -45,8 +51,8 @@ function serve(settings: McpSettings): void {
   };
   serveStdio(() => walletServer(new RemoteWalletTools(settings), refusing), {
     onerror: (error) => {
-      // Its text may quote what the client sent.
-      say(`A message could not be served: ${nameOf(error)}`);
+      // The text of the error may quote the client.
+      say(`A message could not be processed: ${nameOf(error)}`);
     },
   });
 }

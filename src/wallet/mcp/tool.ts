@@ -18,7 +18,7 @@ interface ToolFacts<I extends z.ZodObject, O extends z.ZodObject> {
   readonly input: I;
   readonly output: O;
   readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
-  /** Of every wallet when absent. */
+  /** Offered by every wallet when absent. */
   readonly isOffered?: (tools: WalletTools) => boolean;
   readonly run: (
     tools: WalletTools,
@@ -26,7 +26,7 @@ interface ToolFacts<I extends z.ZodObject, O extends z.ZodObject> {
   ) => Promise<z.output<O> & { readonly qr?: Picture }>;
 }
 
-/** Adds a tool to a server, where the wallet offers it. */
+/** Adds a tool to a server, if the wallet offers it. */
 export type Tool = (
   server: McpServer,
   name: string,
@@ -51,16 +51,16 @@ export function tool<I extends z.ZodObject, O extends z.ZodObject>(facts: ToolFa
   };
 }
 
-/** Changes nothing and asks only this service. */
+/** Changes nothing and calls only this service. */
 export const LOOKS_INSIDE = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 } as const;
-/** Changes nothing, and asks a chain or a seller. */
+/** Changes nothing, and calls a chain or a seller. */
 export const LOOKS_OUTSIDE = { ...LOOKS_INSIDE, openWorldHint: true } as const;
-/** A payment cannot be undone; but one `intentId` pays once, however often it is sent. */
+/** A payment cannot be undone, but one `intentId` pays once, however often it is sent. */
 export const SPENDS = {
   readOnlyHint: false,
   destructiveHint: true,
@@ -68,7 +68,7 @@ export const SPENDS = {
   openWorldHint: true,
 } as const;
 
-/** The name of the one thing a client is asked. */
+/** The name of the only question to a client. */
 const OWNER = 'owner';
 
 const Awaiting = z.object({
@@ -79,12 +79,12 @@ const Awaiting = z.object({
 });
 
 /**
- * Where a purchase waits for its owner, and the client can show pages: the question that leads its
- * user to the owner's page (an elicitation by URL). The client's answer is no approval: only the
- * owner's signature on the page is. So the client is asked once, and then gets the current state.
+ * If a purchase waits for its owner and the client can show pages: the question that leads its user to the owner's page
+ * (an elicitation by URL). The client's answer is not an approval; only the owner's signature on the page is. So the
+ * client is asked once, and then gets the current state.
  *
- * Clients of 2025-11-25 and before can be asked where the connection is theirs alone (stdio). Over
- * HTTP without sessions their abilities are not known: they read the link in the result.
+ * Clients of 2025-11-25 and earlier can be asked where the connection serves one client (stdio). Over HTTP without
+ * sessions their abilities are unknown, so they read the link in the result.
  */
 function ownerQuestion(
   server: McpServer,
@@ -95,7 +95,7 @@ function ownerQuestion(
   if (!awaiting.success || mcpReq.inputResponses !== undefined) return undefined;
   const envelope = mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
   const declared = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ??
-    // Deprecated for the newer generation, which is read above; the older one has no other place.
+    // Deprecated in the newer generation, which is handled above; the older one has no other place.
     // eslint-disable-next-line @typescript-eslint/no-deprecated
     server.server.getClientCapabilities()) as ClientCapabilities | undefined;
   if (declared?.elicitation?.url === undefined) return undefined;

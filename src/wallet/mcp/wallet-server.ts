@@ -152,9 +152,9 @@ const INSTRUCTIONS =
   'and do not try to get around it. Keeps files at a hub, where there is one. Never ask for a key, a token or a recovery phrase.';
 
 /**
- * The tools of one wallet, for either generation of the protocol. Costs little: one per request.
+ * The tools of one wallet, for either generation of the protocol. Cheap enough to make one per request.
  *
- * @param mayReadFiles - whether its files are offered as resources, too.
+ * @param mayReadFiles - whether its files are also offered as resources.
  */
 export function walletServer(
   tools: WalletTools,

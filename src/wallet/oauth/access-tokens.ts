@@ -8,10 +8,10 @@ import { GrantStore } from './grant-store.js';
 import { resourceOf } from './oauth-names.js';
 import { OAuthRecords } from './oauth-records.js';
 
-/** As `oidc-provider` makes them: 256 bits. Tokens of the wallet itself have dots. */
+/** As `oidc-provider` makes them: 256 bits. Tokens of the wallet itself contain dots. */
 const ACCESS_TOKEN = /^Bearer ([\w-]{43})$/i;
 
-/** The access token of an OAuth client, for the only resource there is. */
+/** The access token of an OAuth client, for the only resource. */
 @Injectable()
 export class AccessTokens {
   constructor(
@@ -30,7 +30,7 @@ export class AccessTokens {
       throw invalidToken();
     const { exp = 0, grantId = '', accountId, clientId, scope = '' } = found;
     if (exp <= this.now()) throw invalidToken();
-    // What the owner gave and has not taken back.
+    // A revoked grant is not found.
     const grant = await this.grants.find(grantId);
     if (grant === undefined || grant.owner !== accountId || grant.clientId !== clientId) {
       throw invalidToken();
@@ -50,16 +50,16 @@ export class Bearers {
   ) {}
 
   /**
-   * By a token of the wallet itself, which is good everywhere.
+   * By a token of the wallet itself, which is valid everywhere.
    *
-   * @param address - where it comes from.
+   * @param address - the network address of the caller.
    * @throws WalletError as {@link Sessions.of}.
    */
   own(authorization: string | undefined, address: string | undefined): Promise<Session> {
     return this.sessions.of(authorization, address);
   }
 
-  /** By either, at the resource that tokens of OAuth are for. @throws WalletError as {@link own}. */
+  /** By either kind, at the resource that tokens of OAuth are for. @throws WalletError as {@link own}. */
   any(authorization: string | undefined, address: string | undefined): Promise<Session> {
     const isOAuth = ACCESS_TOKEN.test(authorization ?? '');
     return isOAuth ? this.accessTokens.of(authorization) : this.own(authorization, address);

@@ -31,18 +31,18 @@ import { OAuthRecords } from './oauth-records.js';
 import { RegisteredClients } from './registered-clients.js';
 
 const DAY_SECONDS = 86_400;
-/** Until the owner has to sign again. */
+/** After this time the owner has to sign again. */
 export const GRANT_SECONDS = 30 * DAY_SECONDS;
-/** A client that did not come back for so long signs in again. */
+/** A client that does not return within this time signs in again. */
 const REFRESH_SECONDS = 14 * DAY_SECONDS;
-/** Good for one exchange, at once. */
+/** Valid for one immediate exchange. */
 const CODE_SECONDS = 60;
-/** As a message that is to be signed. */
+/** The same as for a message to sign. */
 const INTERACTION_SECONDS = 600;
-/** Each request begins without one; it ends with the answer. */
+/** Each request begins without a session, and the session ends with the answer. */
 const SESSION_SECONDS = 60;
 const HOUR_SECONDS = 3600;
-/** A place for another client comes free when an owner has answered, or did not. */
+/** A place for another client becomes free when an owner answers, or when a request expires. */
 const REGISTRATION_RETRY_SECONDS = 60;
 
 type Errors = typeof ErrorsOfProvider;
@@ -50,7 +50,7 @@ type Errors = typeof ErrorsOfProvider;
 /** The token of `Provider` of `oidc-provider`. */
 export const AUTHORIZATION_SERVER = Symbol('AUTHORIZATION_SERVER');
 
-/** What the authorization server asks. */
+/** Collaborators of the authorization server. */
 @Injectable()
 export class ServerParts {
   constructor(
@@ -67,17 +67,17 @@ export class ServerParts {
 }
 
 /**
- * The authorization server of the wallet: `oidc-provider`, told to do the least that MCP asks for. Codes
- * with PKCE by S256, one resource, opaque tokens, refresh tokens that change with each use. Who may do
- * what is decided elsewhere: by the owner's signature (`consent.service.ts`) and the grant store.
+ * The authorization server of the wallet: `oidc-provider` with the minimum that MCP requires. Codes with PKCE by S256,
+ * one resource, opaque tokens, refresh tokens that change with each use. The owner's signature (`consent.service.ts`)
+ * and the grant store decide what a client may do.
  *
- * The library is loaded where it is wanted, and nowhere else.
+ * The library is loaded only where it is used.
  */
 export async function startAuthorizationServer(parts: ServerParts): Promise<Provider> {
   const { default: Server, errors } = await import('oidc-provider');
   const { publicUrl } = parts.settings;
   const server = new Server(publicUrl, configurationOf(parts, Server, errors));
-  // The settings say which proxy stands in front, not the headers: the controller writes them.
+  // The settings say which proxy is in front, not the headers: the controller writes them.
   server.proxy = true;
   server.use(ourNames({ publicUrl, scopes: scopesOffered(parts.settings) }));
   const onFailure = (err: unknown): void => {
@@ -86,7 +86,7 @@ export async function startAuthorizationServer(parts: ServerParts): Promise<Prov
   server.on('server_error', (_, error) => {
     onFailure(error);
   });
-  // Else koa writes what went wrong to standard error, with all that hangs on it.
+  // Otherwise koa writes errors with all their context to standard error.
   (server as EventEmitter).on('error', onFailure);
   return server;
 }
@@ -107,7 +107,7 @@ function configurationOf(
     clientBasedCORS: () => true,
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],
-      // Whatever the port is that its answer comes to on this machine (RFC 8252, section 7.3).
+      // Native clients may listen on any port of this machine (RFC 8252, section 7.3).
       application_type: 'native',
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
@@ -118,7 +118,7 @@ function configurationOf(
       long: { httpOnly: true, sameSite: 'lax', path: '/oauth', signed: true },
       short: { httpOnly: true, sameSite: 'lax', signed: true },
     },
-    // The library lets each client pass here, however it became known, before it is looked at otherwise.
+    // The library passes each client through here before any other check, however it became known.
     extraClientMetadata: {
       properties: ['software_id'],
       validator: (_, __, ___, metadata) => {
@@ -157,7 +157,7 @@ function configurationOf(
         },
       },
     },
-    // Of the URLs a client may name, one alone is fetched: its own name. The others are left out before.
+    // A client may name several URLs; only its own name is fetched. The other URLs were removed before.
     fetch: (input) => {
       const url = String(input instanceof Request ? input.url : input);
       return parts.documents.fetch(url, siteGroup(addressOf(Server.ctx)));
@@ -166,7 +166,7 @@ function configurationOf(
     interactions: { url: (_, { uid }) => `${publicUrl}${OAUTH_PATHS.consent}/${uid}` },
     issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
     jwks: { keys: [signingKeyOf(sealSecret)] },
-    // Each sign-in is a grant of its own: what was granted before lends it nothing.
+    // Each sign-in is its own grant and inherits nothing from earlier ones.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId;
       return grantId === undefined
@@ -187,7 +187,7 @@ function configurationOf(
       registration: OAUTH_PATHS.registration,
       revocation: OAUTH_PATHS.revocation,
     },
-    // Clients name them when they register, too.
+    // Clients also name scopes when they register.
     scopes: [...scopes],
     ttl: {
       AccessToken: accessSeconds,
@@ -202,7 +202,7 @@ function configurationOf(
   };
 }
 
-/** One kind of what the library keeps, by the place it is kept at. */
+/** One kind of record of the library, with its place of storage. */
 class KindOfRecord implements Adapter {
   constructor(
     private readonly kind: string,
@@ -222,7 +222,7 @@ class KindOfRecord implements Adapter {
     await this.parts.records.put(this.kind, id, payload, seconds);
   }
 
-  /** What an owner has answered is stored again, with the answer: that takes no room of strangers. */
+  /** A request that an owner has answered is stored again with the answer; it no longer counts as a stranger's. */
   async #begin({ params, result, lastSubmission, ...more }: AdapterPayload, seconds: number) {
     if (result === undefined && lastSubmission === undefined) {
       await this.#takeRoom(JSON.stringify({ params, ...more }), ANSWER_CHARACTERS);
@@ -248,9 +248,9 @@ class KindOfRecord implements Adapter {
 
   #refusal({ isNetworks, retryAfterSeconds }: NoRoom): Error {
     this.contextNow()?.set('Retry-After', String(retryAfterSeconds));
-    const whose = isNetworks ? 'from your network' : 'here';
+    const whose = isNetworks ? ' from your network' : '';
     const error = new this.errors.TemporarilyUnavailable(
-      `too many requests ${whose} wait for their owners`,
+      `too many requests${whose} wait for the approval of their owners`,
     );
     error.status = error.statusCode = isNetworks ? 429 : 503;
     return error;
@@ -263,8 +263,8 @@ class KindOfRecord implements Adapter {
   }
 
   /**
-   * Of two concurrent uses only one gets through. One of them is a thief, and it is not known
-   * which, so both lose their tokens (RFC 9700, section 4.14.2).
+   * Of two concurrent uses only one succeeds. One of them is a thief's, and it is unknown which, so both lose their
+   * tokens (RFC 9700, section 4.14.2).
    */
   async consume(id: string): Promise<void> {
     if ((await this.parts.records.consume(this.kind, id)) !== undefined) return;
@@ -278,7 +278,7 @@ class KindOfRecord implements Adapter {
     await this.parts.records.remove(this.kind, id);
   }
 
-  /** Codes and tokens live by their grant, which is ended with them: see `revokeGrantPolicy`. */
+  /** Codes and tokens belong to their grant, which is revoked with them: see `revokeGrantPolicy`. */
   revokeByGrantId(): Promise<void> {
     return Promise.resolve();
   }
@@ -293,13 +293,11 @@ class KindOfRecord implements Adapter {
 }
 
 function addressOf(context: KoaContextWithOIDC | undefined): string | undefined {
-  // The request of Express, whose address the settings let be known.
+  // The Express request, whose address follows the proxy settings.
   return (context?.req as { readonly ip?: string } | undefined)?.ip;
 }
 
-/**
- * Of a code or refresh token, the owner whose grant is still valid; elsewhere the latest signer.
- */
+/** For a code or refresh token, the owner whose grant is still valid; otherwise the latest signer. */
 async function findAccount(
   { grants, sessions }: ServerParts,
   owner: string,
@@ -343,7 +341,10 @@ function ourNames(names: Names): Parameters<Provider['use']>[0] {
   };
 }
 
-/** Nothing is signed with it: tokens are opaque. The library wants one, and would take one that is public. */
+/**
+ * Nothing is signed with it, because tokens are opaque. The library requires a key, and would otherwise use a public
+ * one.
+ */
 function signingKeyOf(secret: RotatingSecret): JWK {
   const seed = new KeyRing(secret, 'oauth-signing').newest.bytes;
   // PKCS #8 of Ed25519 (RFC 8410) around the seed.

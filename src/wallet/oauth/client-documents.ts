@@ -5,19 +5,18 @@ import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { keepKnownFields } from './client-metadata.js';
 
-/** As much as the library reads of one (draft-ietf-oauth-client-id-metadata-document, section 6.6). */
+/** The library's own limit (draft-ietf-oauth-client-id-metadata-document, section 6.6). */
 const DOCUMENT_MAX_BYTES = 5120;
 const HEADERS_MAX_BYTES = 8192;
 const TIMEOUT_MS = 2500;
 /** Limit of documents fetched at the same time, for all callers together. */
 const FETCHES_MAX = 32;
-/** Of one network: it takes sixteen of them to keep all others waiting. */
+/** Limit for one network: sixteen networks are needed to block all others. */
 const NETWORK_FETCHES_MAX = 2;
 
 /**
- * Fetches what clients name as their metadata: a stranger says which URL, and has shown nothing. Public
- * addresses alone and those on a list of its own, which is not the one that agents have. No redirects,
- * little, and soon.
+ * Fetches the metadata documents that clients name. A stranger chooses the URL, so only public addresses and those on a
+ * separate list are allowed, without redirects, and with small limits of size and time.
  */
 @Injectable()
 export class ClientDocuments implements OnModuleDestroy {
@@ -37,9 +36,9 @@ export class ClientDocuments implements OnModuleDestroy {
   }
 
   /**
-   * In the form of `fetch`, as the library wants it.
+   * In the form of `fetch`, as the library requires.
    *
-   * @param network - of whom it is fetched for.
+   * @param network - the network of the caller.
    * @throws FetchError
    */
   async fetch(url: string, network: string): Promise<Response> {
@@ -70,7 +69,7 @@ export class ClientDocuments implements OnModuleDestroy {
     const wanted = { url, method: 'GET', headers: { accept: 'application/json' } } as const;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const answer = await this.#safe.fetch({ ...wanted, body: undefined }, signal);
-    // The host in the client's name vouches for it; a host it redirects to does not.
+    // The host in the client's name vouches for it; a host after a redirect does not.
     if (answer.url !== new URL(url).href || answer.isCutOff) {
       throw new FetchError(
         'fetch_failed',
@@ -82,7 +81,7 @@ export class ClientDocuments implements OnModuleDestroy {
   }
 }
 
-/** The library refuses a document for what it says beside: what is not used is left out before. */
+/** The library refuses a document for fields that are not used here, so these are removed first. */
 function knownOf(body: Uint8Array): Uint8Array<ArrayBuffer> | string {
   let document: unknown;
   try {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { keepKnown, problemOf, shownHost, shownName } from './client-metadata.js';
 
 const registering = (...redirects: unknown[]) => problemOf({ redirect_uris: redirects });
@@ -48,7 +48,12 @@ describe('what a client says of itself', () => {
     expect(registering(...many)).toMatch(/at most 10/);
     expect(problemOf({ redirect_uris: [], client_name: 'x'.repeat(4096) })).toMatch(/4096/);
     expect(problemOf({ redirect_uris: [], client_name: '名'.repeat(1400) })).toMatch(/4096/);
-    expect(problemOf({})).toMatch(/redirect_uris/);
+    expect(problemOf({})).toBe('redirect_uris must be a list of strings');
+    expect(problemOf({ redirect_uris: 'https://app.example/callback' })).toBe(
+      'redirect_uris must be a list of strings',
+    );
+    const nested: unknown = JSON.parse(`${'['.repeat(25_000)}${']'.repeat(25_000)}`);
+    expect(problemOf({ redirect_uris: nested })).toMatch(/lists of strings/);
   });
 
   it.each([
@@ -119,6 +124,15 @@ describe('what a client registers', () => {
   ])('is kept without %s', (_, more: object, expected: object) => {
     const metadata = kept({ ...more });
     for (const [name, value] of Object.entries(expected)) expect(metadata[name]).toEqual(value);
+  });
+
+  it('is not parsed where its redirect is longer than any may be', () => {
+    const parse = jest.spyOn(URL, 'canParse');
+    const metadata = { redirect_uris: [`https://${'\u4e00'.repeat(18_500)}.example`] };
+    keepKnown(metadata, []);
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+    expect(metadata).toMatchObject({ application_type: 'native' });
   });
 
   it('is refused where nothing of what it needs is here', () => {

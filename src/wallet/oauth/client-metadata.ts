@@ -1,20 +1,23 @@
 import { LOOPBACK } from '../../platform/http/urls.js';
+import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
 
 /** The metadata that clients send about themselves, and the part that is used. */
 
-/** Beside the redirects there is a name and little else: see {@link keepKnown}. */
+/** Besides the redirects there is a name and little else: see {@link keepKnown}. */
 const METADATA_MAX_BYTES = 4096;
+/** An object of texts and lists of texts. */
+const METADATA_BOUNDS = { maxDepth: 2, maxValues: 500 } as const;
 const REDIRECTS_MAX = 10;
 const REDIRECT_MAX_CHARACTERS = 512;
 const NAME_MAX_CHARACTERS = 64;
 
 /** `cursor://host/path`, and the reversed domains of RFC 8252, section 7.1. */
 const PRIVATE_USE = /^([a-z][a-z\d+.-]*:\/\/[^/?#]|[a-z][a-z\d-]*(\.[a-z\d-]+)+:\/)/i;
-/** Browsers, mail programs and systems answer to these themselves; none of them belongs to a client. */
+/** Browsers, mail programs and systems handle these schemes; none of them belongs to a client. */
 const NOT_PRIVATE =
   /^(about|blob|chrome|chrome-extension|data|edge|file|filesystem|ftps?|https?|intent|jar|javascript|mailto|moz-extension|ms-.*|res|resource|search.*|shell|sms|ssh|tel|telnet|vbscript|view-source|wss?):$/;
 
-/** The fields of a registration that are stored; other fields of the library are not used here. */
+/** The stored fields of a registration; other fields of the library are not used. */
 const KEPT: ReadonlySet<string> = new Set([
   'client_id',
   'client_secret',
@@ -32,9 +35,8 @@ const GRANTS: ReadonlySet<string> = new Set(['authorization_code', 'refresh_toke
 const RESPONSES: ReadonlySet<string> = new Set(['code']);
 
 /**
- * Leaves out of a registration what is not here, as RFC 7591, section 2, lets a server do: unknown fields,
- * scopes and grants, texts that are empty. A list of which nothing is left stays as it was, and is refused.
- * No URL is left that a server could be made to fetch.
+ * Removes unknown fields, scopes and grants and empty texts from a registration, as RFC 7591, section 2, allows. A list
+ * that would become empty stays unchanged and is refused. No URL remains that the server would fetch.
  *
  * @param metadata - is changed.
  */
@@ -50,39 +52,39 @@ export function keepKnown(metadata: Record<string, unknown>, scopes: readonly st
   keep('response_types', (one) => typeof one === 'string' && RESPONSES.has(one));
   if (typeof metadata['scope'] === 'string') {
     const known = metadata['scope'].split(' ').filter((one) => scopes.includes(one));
-    // Without one it may ask for all there are: the owner reads them.
+    // Without a scope it may ask for all scopes; the owner reads them.
     if (known.length > 0) metadata['scope'] = known.join(' ');
     else Reflect.deleteProperty(metadata, 'scope');
   }
-  // A native client may be answered at any port of this machine (RFC 8252, section 7.3); by https only others are.
+  // A native client may be answered on any port of this machine (RFC 8252, section 7.3); others only by https.
   const redirects = Array.isArray(metadata['redirect_uris']) ? metadata['redirect_uris'] : [];
   metadata['application_type'] = redirects.some(isSecureLoopback) ? 'web' : 'native';
 }
 
-/** Leaves out the fields that are unknown here or empty. @param metadata - is changed. */
+/** Removes unknown and empty fields. @param metadata - is changed. */
 export function keepKnownFields(metadata: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(metadata)) {
     if (!KEPT.has(name) || value === '' || value === null) Reflect.deleteProperty(metadata, name);
   }
 }
 
-/** @returns what is wrong with it; `undefined` for what may be registered. */
+/** @returns the fault; `undefined` for a valid registration. */
 export function problemOf(metadata: Readonly<Record<string, unknown>>): string | undefined {
+  if (!isWithinBounds(metadata, METADATA_BOUNDS)) {
+    return 'the metadata must be strings and lists of strings';
+  }
   if (Buffer.byteLength(JSON.stringify(metadata)) > METADATA_MAX_BYTES) {
     return `the metadata must be at most ${METADATA_MAX_BYTES} bytes`;
   }
   const redirects = metadata['redirect_uris'];
-  if (!Array.isArray(redirects) || redirects.length > REDIRECTS_MAX) {
-    return `redirect_uris must be at most ${REDIRECTS_MAX}`;
-  }
+  if (!Array.isArray(redirects)) return 'redirect_uris must be a list of strings';
+  if (redirects.length > REDIRECTS_MAX)
+    return `redirect_uris must have at most ${REDIRECTS_MAX} entries`;
   if (redirects.every(isRedirect)) return undefined;
-  return 'redirect_uris must be by https, by http to this machine (127.0.0.1, [::1], localhost), or by a scheme of the client alone (name://host/path)';
+  return 'redirect_uris must use https, http to this machine (127.0.0.1, [::1], localhost), or a private scheme of the client (name://host/path)';
 }
 
-/**
- * A code is sent there, so it must be safe on the way. Another program with the same scheme has no
- * proof key.
- */
+/** A code is sent there, so the way must be safe. Another program with the same scheme has no proof key. */
 function isRedirect(text: unknown): boolean {
   if (typeof text !== 'string' || text.length > REDIRECT_MAX_CHARACTERS) return false;
   if (!URL.canParse(text)) return false;
@@ -100,12 +102,13 @@ function isPrivateUse(text: string, protocol: string): boolean {
 }
 
 function isSecureLoopback(text: unknown): boolean {
-  if (typeof text !== 'string' || !URL.canParse(text)) return false;
+  if (typeof text !== 'string' || text.length > REDIRECT_MAX_CHARACTERS) return false;
+  if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
   return protocol === 'https:' && LOOPBACK.has(hostname);
 }
 
-/** The name a client gives itself, as text that can be shown and signed: nothing in it ends a line or hides. */
+/** The client's own name as text that can be shown and signed, without line breaks and hidden characters. */
 export function shownName(name: unknown): string {
   if (typeof name !== 'string') return 'unnamed';
   const harmless = name.normalize('NFKC').replaceAll(/[^\p{L}\p{N} ._()+-]/gu, '');
@@ -113,7 +116,7 @@ export function shownName(name: unknown): string {
   return short === '' ? 'unnamed' : short;
 }
 
-/** The host that gets the code, as owners read it. A scheme of its own leads to a program, whatever follows it. */
+/** The host that gets the code, as owners read it. A private scheme leads to a program, whatever follows it. */
 export function shownHost(redirectUri: string): string {
   const { protocol, hostname, host } = new URL(redirectUri);
   const isWeb = protocol === 'https:' || protocol === 'http:';

@@ -7,36 +7,34 @@ import {
   Param,
   Post,
   Req,
-  Res,
   UseFilters,
   UseGuards,
+  UseInterceptors,
 } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type Provider from 'oidc-provider';
-import { AppConfig } from '../../platform/config/app-config.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import { jsonAnswer } from '../../platform/http/openapi.js';
-import { sendPage } from '../../platform/http/page.js';
-import type { SignInMessage } from '../auth/sign-in.js';
+import { type PageContent, PageInterceptor } from '../../platform/http/page.js';
 import { ChallengeDto, SignedMessageDto } from '../http/dto/sign-in.dto.js';
+import { WalletApprovalChallenge } from '../http/dto/sign-in.response.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import { CONFLICT, Describes, FORBIDDEN, NOT_FOUND, UNSIGNED } from '../openapi/operations.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 import { AUTHORIZATION_SERVER } from './authorization-server.js';
-import { type ConsentRequest, ConsentService, type ConsentVisit } from './consent.service.js';
+import { ConsentService, type ConsentVisit } from './consent.service.js';
+import { WalletConsentAnswer, WalletConsentRequest } from './dto/consent.response.js';
 import { bindTo } from './oauth.controller.js';
 
-type Answer = Readonly<Record<string, unknown>>;
-
-const COOKIE = 'With the cookie of the browser that the client sent here; 404 without.';
+const COOKIE = 'Requires the cookie of the browser that the client sent here; 404 without it.';
 const UidParam = (): MethodDecorator =>
   ApiParam({ name: 'uid', schema: { type: 'string', maxLength: 128 } });
 
 /**
- * The page where an owner answers a client, and what the page asks. Only the browser that came with the
- * request gets anywhere here: its cookie is good for these paths.
+ * The page where an owner answers a client, and its API. Only the browser that came with the request has access: its
+ * cookie is valid for these paths.
  */
 @Controller('oauth/consent')
 @UseFilters(WalletErrorFilter)
@@ -47,35 +45,34 @@ export class ConsentController {
     @Inject(AUTHORIZATION_SERVER) private readonly server: Provider,
     private readonly consents: ConsentService,
     @Inject(WALLET_SETTINGS) private readonly settings: Pick<WalletConfig, 'publicUrl'>,
-    private readonly config: AppConfig,
   ) {}
 
   @Get(':uid')
-  page(@Req() request: Request, @Res() response: Response): void {
-    sendPage(response, request, {
-      config: this.config,
-      title: 'Approve an application',
-      script: 'consent.js',
-    });
+  @UseInterceptors(PageInterceptor)
+  page(): PageContent {
+    return { title: 'Approve an application', script: 'consent.js' };
   }
 
   @Get(':uid/request')
   @UidParam()
-  @Describes('walletConsentRequest', 'What a client asks the owner for.', {
+  @Describes('walletConsentRequest', 'The request of a client for access to a wallet.', {
     description: COOKIE,
-    answer: jsonAnswer('As the page shows it.', 'WalletConsentRequest'),
+    answer: jsonAnswer('The request, as the page shows it.', WalletConsentRequest),
     more: { ...NOT_FOUND, ...CONFLICT },
   })
-  async asked(@Param('uid') uid: string, @Req() request: Request): Promise<ConsentRequest> {
+  async asked(@Param('uid') uid: string, @Req() request: Request): Promise<WalletConsentRequest> {
     return this.consents.requestOf(this.#visitOf(uid, request));
   }
 
   @Post(':uid/nonce')
   @UidParam()
-  @Describes('walletConsentNonce', 'The message that lets the client in.', {
+  @Describes('walletConsentNonce', 'The message that an owner signs to grant the client access.', {
     description: COOKIE,
     hasBody: true,
-    answer: jsonAnswer('It names client, host, scopes and rules.', 'WalletApprovalChallenge'),
+    answer: jsonAnswer(
+      'The message names client, host, scopes and rules.',
+      WalletApprovalChallenge,
+    ),
     more: { ...NOT_FOUND, ...CONFLICT },
   })
   @HttpCode(200)
@@ -83,16 +80,16 @@ export class ConsentController {
     @Param('uid') uid: string,
     @Req() request: Request,
     @Body() { address }: ChallengeDto,
-  ): Promise<SignInMessage & { readonly rules: string }> {
+  ): Promise<WalletApprovalChallenge> {
     return this.consents.challenge(this.#visitOf(uid, request), address);
   }
 
   @Post(':uid/approve')
   @UidParam()
-  @Describes('walletConsentApprove', 'The owner lets the client in.', {
+  @Describes('walletConsentApprove', 'Grants the client access.', {
     description: COOKIE,
     hasBody: true,
-    answer: jsonAnswer('Where the browser goes on to.', 'WalletConsentAnswer'),
+    answer: jsonAnswer('The URL that the browser opens next.', WalletConsentAnswer),
     more: { ...UNSIGNED, ...FORBIDDEN, ...NOT_FOUND, ...CONFLICT },
   })
   @HttpCode(200)
@@ -100,19 +97,19 @@ export class ConsentController {
     @Param('uid') uid: string,
     @Req() request: Request,
     @Body() signed: SignedMessageDto,
-  ): Promise<Answer> {
+  ): Promise<WalletConsentAnswer> {
     return { location: await this.consents.approve(this.#visitOf(uid, request), signed) };
   }
 
   @Post(':uid/deny')
   @UidParam()
-  @Describes('walletConsentDeny', 'The owner does not let the client in.', {
+  @Describes('walletConsentDeny', 'Denies the client access.', {
     description: COOKIE,
-    answer: jsonAnswer('Where the browser goes on to.', 'WalletConsentAnswer'),
+    answer: jsonAnswer('The URL that the browser opens next.', WalletConsentAnswer),
     more: { ...NOT_FOUND, ...CONFLICT },
   })
   @HttpCode(200)
-  async deny(@Param('uid') uid: string, @Req() request: Request): Promise<Answer> {
+  async deny(@Param('uid') uid: string, @Req() request: Request): Promise<WalletConsentAnswer> {
     return { location: await this.consents.deny(this.#visitOf(uid, request)) };
   }
 

@@ -16,15 +16,15 @@ import { GrantStore } from './grant-store.js';
 import { resourceOf, type Scope, SCOPE_NAMES, SCOPES } from './oauth-names.js';
 import { RegisteredClients } from './registered-clients.js';
 
-/** What a client asks an owner for. */
+/** A client's request to an owner. */
 export interface ConsentRequest {
   readonly client: {
     readonly id: string;
     readonly name: string;
-    /** The host that says so, where the client is named by a document there. */
+    /** The host of the client's document, if the client is named by one. */
     readonly site?: string;
   };
-  /** Where the answer goes. */
+  /** The host that gets the answer. */
   readonly host: string;
   readonly scopes: readonly { readonly name: Scope; readonly means: string }[];
   /** Unix seconds. */
@@ -40,7 +40,7 @@ export interface ConsentVisit {
   readonly response: Response;
 }
 
-/** The owner says yes by signing a message that names the client, where its answer goes and the rules. */
+/** The owner approves a client by signing a message that names the client, the host of its answer and the rules. */
 @Injectable()
 export class ConsentService {
   constructor(
@@ -53,7 +53,7 @@ export class ConsentService {
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
-  /** @throws WalletError `not_found` for what is over, and for another browser's request alike. */
+  /** @throws WalletError `not_found` for an expired request, and for another browser's request alike. */
   async requestOf(visit: ConsentVisit): Promise<ConsentRequest> {
     return describe(visit.server, await openRequest(visit));
   }
@@ -68,21 +68,21 @@ export class ConsentService {
     return { ...(await this.signIn.challenge(owner, statement, placeOf(visit))), rules };
   }
 
-  /** @returns where the browser goes on to. */
+  /** @returns the URL to which the browser goes next. */
   async approve(visit: ConsentVisit, signed: SignedMessage): Promise<string> {
     const { server, request, response } = visit;
     const { sessions, grants, clients, now } = this;
     const interaction = await openRequest(visit);
     const asked = await describe(server, interaction);
     const { owner } = readSigned(signed);
-    // Rules that changed since make another statement, which has no signature.
+    // Rules that changed meanwhile make another statement, for which there is no signature.
     const statement = statementOf(visit.uid, asked, await this.approvals.rulesOf(owner));
     const { askedAt } = await this.signIn.accept(signed, statement, placeOf(visit));
     await sessions.prepare(owner, request.ip);
     const grant = new server.Grant({ accountId: owner, clientId: asked.client.id });
     const scopes = asked.scopes.map(({ name }) => name);
     grant.addResourceScope(resourceOf(this.settings.publicUrl), scopes.join(' '));
-    // Said twice, for the library asks for each scope it knows of whether it was answered.
+    // Given in two forms, because the library asks for an answer to each scope it knows.
     grant.addOIDCScope(scopes.join(' '));
     const at = now();
     const grantId = await grant.save();
@@ -100,7 +100,7 @@ export class ConsentService {
         expiresAt: at + GRANT_SECONDS,
       });
     } catch (error) {
-      // Of an owner who has as many as may be: what the library keeps goes, too.
+      // The owner has the maximum number of grants, so the library's record is deleted too.
       await grant.destroy();
       throw error;
     }
@@ -112,7 +112,7 @@ export class ConsentService {
     });
   }
 
-  /** @returns where the browser goes on to, with the bad news. */
+  /** @returns the URL to which the browser goes next, with the refusal. */
   async deny(visit: ConsentVisit): Promise<string> {
     const { server, request, response } = visit;
     await openRequest(visit);
@@ -134,10 +134,10 @@ async function openRequest({ server, uid, request, response }: ConsentVisit): Pr
     );
   }
   if (found.result === undefined) return found;
-  throw new WalletError('conflict', 'This request was answered already.');
+  throw new WalletError('conflict', 'This request is already approved or denied.');
 }
 
-/** `undefined` without the cookie of a request that is open; what else goes wrong is thrown. */
+/** `undefined` without the cookie of an open request; other errors are thrown. */
 async function interactionOf(
   server: Provider,
   request: Request,
@@ -176,7 +176,7 @@ async function describe(server: Provider, { params, exp }: Interaction): Promise
   };
 }
 
-/** One line. The request's own name is in it, so that a signature answers no other. */
+/** One line. It holds the id of the request, so that a signature answers no other request. */
 function statementOf(uid: string, { client, host, scopes }: ConsentRequest, rules: string): string {
   const wishes = scopes.map(({ name, means }) => `${name} (${means})`).join(', ');
   const site = client.site === undefined ? '' : ` of ${client.site}`;

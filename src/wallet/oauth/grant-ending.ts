@@ -4,7 +4,7 @@ import { Sessions } from '../auth/sessions.js';
 import { type Grant, GrantStore } from './grant-store.js';
 import { OAuthRecords } from './oauth-records.js';
 
-/** Ends grants: on the record first, so that a loss of Redis brings none of them back. */
+/** Revokes grants: first in the journal, so that a loss of Redis restores none of them. */
 @Injectable()
 export class GrantEnding {
   constructor(
@@ -14,12 +14,12 @@ export class GrantEnding {
     private readonly records: OAuthRecords,
   ) {}
 
-  /** All tokens of it are void from now on. Again is the same. */
+  /** All its tokens are void from now on. Idempotent. */
   async end(grant: Grant): Promise<void> {
     const { id, owner, expiresAt } = grant;
     const wallet = await this.directory.walletOf(owner);
     await this.sessions.revoke({ owner, wallet, tokenId: id, expiresAt });
-    // What the library keeps of it would stay for as long as it was given for.
+    // The library's record would stay until the grant's original end.
     await this.records.remove('Grant', id);
     await this.grants.remove(grant);
   }

@@ -9,7 +9,7 @@ import { WalletError } from '../wallet-error.js';
 import { grantKey, grantsOfKey, tagOf } from '../wallet-keys.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
-/** Of one owner. More clients than a person has; each is let in by a signature. */
+/** Limit for one owner: more clients than a person has, each approved by a signature. */
 const GRANTS_MAX = 50;
 
 const StoredGrant = z.object({
@@ -18,16 +18,16 @@ const StoredGrant = z.object({
   owner: z.string().transform((text, context) => {
     const address = readAddress(text);
     if (address !== undefined) return address;
-    context.addIssue('is no address');
+    context.addIssue('is not an address');
     return z.NEVER;
   }),
   clientId: z.string(),
-  /** As the client calls itself, made harmless. It is not verified. */
+  /** The client's own name, made safe to show. It is not verified. */
   clientName: z.string(),
-  /** Where its codes are sent: the host that really gets in. */
+  /** The host that receives its codes and so gets access. */
   redirectHost: z.string(),
   scopes: z.array(z.string()),
-  /** When tokens of the wallet were last revoked, as it was when this was given. */
+  /** The number of token revocations of the wallet when this grant was given. */
   epoch: z.int(),
   /** Unix seconds. */
   createdAt: z.int(),
@@ -35,7 +35,7 @@ const StoredGrant = z.object({
   expiresAt: z.int(),
 });
 
-/** What an owner let one client do. Its tokens are good for as long as it is here. */
+/** The permission that an owner gave to a client. Its tokens are valid while it exists. */
 export type Grant = Readonly<Omit<z.output<typeof StoredGrant>, 'v'>>;
 
 /** ARGV: key of the owner's list, key of the grant, tag, record, its end and now in seconds, most in a list. */
@@ -50,7 +50,7 @@ redis.call('SET', ARGV[2], ARGV[4], 'EXAT', ARGV[5])
 return 1`,
 );
 
-/** The grants of all owners. Gone with Redis: clients sign in again then. */
+/** The grants of all owners. A loss of Redis loses them, and clients sign in again. */
 @Injectable()
 export class GrantStore {
   constructor(

@@ -1,18 +1,17 @@
 import { Controller, Delete, Get, Param, UseFilters, UseGuards } from '@nestjs/common';
 import { jsonAnswer } from '../../platform/http/openapi.js';
 import { IssuedTokens } from '../auth/issued-tokens.js';
+import { WalletRevoked } from '../http/dto/sign-in.response.js';
 import { CurrentSession, WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
-import { HasId } from '../openapi/access.openapi.js';
-import { DescribesWithToken, FORBIDDEN, NOT_FOUND } from '../openapi/operations.js';
+import { DescribesWithToken, FORBIDDEN, HasId, NOT_FOUND } from '../openapi/operations.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
+import { type ListedGrant, WalletGrants } from './dto/grants.response.js';
 import { GrantEnding } from './grant-ending.js';
 import { type Grant, GrantStore } from './grant-store.js';
 
-type Answer = Readonly<Record<string, unknown>>;
-
-/** Whom an owner has let in by OAuth, and the end of that. */
+/** The OAuth clients that an owner has approved, and their revocation. */
 @Controller('v1/wallets/me/grants')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)
@@ -25,11 +24,11 @@ export class GrantsV1Controller {
   ) {}
 
   @Get()
-  @DescribesWithToken('walletGrants', 'Whom the owner let in by OAuth. For the owner.', {
-    answer: jsonAnswer('The newest first.', 'WalletGrants'),
+  @DescribesWithToken('walletGrants', 'Lists the clients with OAuth access. Only for the owner.', {
+    answer: jsonAnswer('The newest first.', WalletGrants),
     more: FORBIDDEN,
   })
-  async list(@CurrentSession() { owner }: Session): Promise<Answer> {
+  async list(@CurrentSession() { owner }: Session): Promise<WalletGrants> {
     const grants = await this.book.of(owner);
     const uses = await this.issued.lastUses(grants.map(({ id }) => id));
     return { grants: grants.map((grant, at) => shown(grant, uses[at])) };
@@ -38,11 +37,11 @@ export class GrantsV1Controller {
   /** All tokens of the grant are void when this answers. */
   @Delete(':id')
   @HasId()
-  @DescribesWithToken('walletGrantEnd', 'Ends what one client was given. For the owner.', {
-    answer: jsonAnswer('Its tokens are good for nothing now.', 'WalletRevoked'),
+  @DescribesWithToken('walletGrantEnd', 'Revokes the access of one client. Only for the owner.', {
+    answer: jsonAnswer('The tokens of the client are revoked.', WalletRevoked),
     more: { ...FORBIDDEN, ...NOT_FOUND },
   })
-  async end(@CurrentSession() { owner }: Session, @Param('id') id: string): Promise<Answer> {
+  async end(@CurrentSession() { owner }: Session, @Param('id') id: string): Promise<WalletRevoked> {
     const grant = await this.book.find(id);
     if (grant?.owner !== owner) throw new WalletError('not_found', 'There is no such grant.');
     await this.ending.end(grant);
@@ -53,7 +52,7 @@ export class GrantsV1Controller {
 function shown(
   { id, clientId, clientName, redirectHost, scopes, createdAt, expiresAt }: Grant,
   lastUsedAt: number | undefined,
-): Answer {
+): ListedGrant {
   return {
     id,
     client: { id: clientId, name: clientName },

@@ -13,7 +13,7 @@ import {
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** How clients find out where to sign in, of themselves: nothing here is secret. */
+/** How clients discover where to sign in; nothing here is secret. */
 @Controller('.well-known')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)
@@ -40,7 +40,7 @@ export class OAuthMetadataController {
     };
   }
 
-  /** RFC 8414. It names what is served, which is less than the library could do. */
+  /** RFC 8414. It names what is served, which is less than the library can do. */
   @Get('oauth-authorization-server')
   server(): Metadata {
     const at = (path: string): string => `${this.#publicUrl}${path}`;

@@ -75,6 +75,14 @@ describe('a form', () => {
     );
   });
 
+  it('has no field that is longer than any may be', async () => {
+    const read = new URLSearchParams(
+      await formOf(`resource=https://x/${'/'.repeat(50_000)}a&code=c`),
+    );
+    expect(read.get('resource')).toHaveLength(2048);
+    expect(read.get('code')).toBe('c');
+  });
+
   it('is read to its bound', async () => {
     await expect(formOf(`code=${'x'.repeat(60_000)}`)).rejects.toThrow(/too large/);
   });

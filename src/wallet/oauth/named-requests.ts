@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { resourceOf, type Scope } from './oauth-names.js';
 
-/** As much of a form as the library reads. */
+/** The library's own limit for a form. */
 const FORM_MAX_BYTES = 57_344;
 
-/** What the server reads of a request that opens the consent page, and the most characters of each. It is stored. */
+/** Limit of a field of a token request. A longer value is cut: the rest names no client, code or resource. */
+const FIELD_MAX_CHARACTERS = 2048;
+
+/** The fields that the server reads and stores of a request for the consent page, with the maximum of characters. */
 const AUTHORIZATION: ReadonlyMap<string, number> = new Map([
   ['response_type', 64],
   ['response_mode', 64],
@@ -16,21 +19,20 @@ const AUTHORIZATION: ReadonlyMap<string, number> = new Map([
   ['code_challenge_method', 16],
   ['resource', 1024],
   ['prompt', 64],
-  // Refused, and said so.
+  // Refused with an answer that says so.
   ['request', 2048],
   ['request_uri', 1024],
 ]);
 
-/** What requests of clients may name at this authorization server. */
+/** Names that requests of clients may use at this authorization server. */
 export interface Names {
   readonly publicUrl: string;
   readonly scopes: readonly Scope[];
 }
 
 /**
- * The parameters of a request by the names they have here. There is one resource, so that a URL of this
- * server with another end means it. Scopes that are not here are left out (RFC 6749, section 3.3); the
- * answer says which were given.
+ * The parameters of a request under the names used here. There is only one resource, so a URL of this server with
+ * another path means it. Unknown scopes are removed (RFC 6749, section 3.3); the answer names the granted ones.
  *
  * @param parameters - are changed.
  */
@@ -48,10 +50,10 @@ export function useOurNames(parameters: URLSearchParams, { publicUrl, scopes }: 
 }
 
 /**
- * Leaves out of a request that opens the consent page what is not read (RFC 6749, section 3.1).
+ * Removes unused parameters of a request for the consent page (RFC 6749, section 3.1).
  *
  * @param parameters - are changed.
- * @returns what is too long in it.
+ * @returns the parameter that is too long.
  */
 export function keepBounded(parameters: URLSearchParams): string | undefined {
   for (const [name, value] of [...parameters]) {
@@ -68,7 +70,7 @@ function isOurs(text: string, publicUrl: string): boolean {
   return named === publicUrl || named === resourceOf(publicUrl);
 }
 
-/** A request whose form is read by our names: the library reads it from the request itself. */
+/** A request whose form has the names used here, because the library reads the request itself. */
 export function withOurNames(request: IncomingMessage, names: Names): IncomingMessage {
   async function* form(): AsyncGenerator<Buffer> {
     const chunks: Buffer[] = [];
@@ -78,7 +80,10 @@ export function withOurNames(request: IncomingMessage, names: Names): IncomingMe
       if (size > FORM_MAX_BYTES) throw new RangeError('the form is too large');
       chunks.push(chunk as Buffer);
     }
-    const parameters = new URLSearchParams(Buffer.concat(chunks).toString('utf8'));
+    const parameters = new URLSearchParams();
+    for (const [name, value] of new URLSearchParams(Buffer.concat(chunks).toString('utf8'))) {
+      parameters.append(name, value.slice(0, FIELD_MAX_CHARACTERS));
+    }
     useOurNames(parameters, names);
     yield Buffer.from(parameters.toString());
   }

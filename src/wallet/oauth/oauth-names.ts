@@ -14,13 +14,13 @@ export const OAUTH_PATHS = {
   resourceMetadata: '/.well-known/oauth-protected-resource',
 } as const;
 
-/** How a client shows who it is: not at all, for it has PKCE, or by the secret it was given. */
+/** How a client authenticates: not at all, because it has PKCE, or with its secret. */
 export const CLIENT_AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
-/** The one resource tokens are good for (RFC 8707), below the public URL. */
+/** The only resource for which tokens are valid (RFC 8707), below the public URL. */
 const RESOURCE_PATH = '/mcp';
 
-/** What a client may ask for, and what the owner reads before signing. */
+/** Scopes that a client may ask for, and the text that the owner reads before signing. */
 export const SCOPES = {
   'wallet:read': 'read balance, rules, prices and payments',
   'wallet:pay': 'pay within the rules',
@@ -29,7 +29,7 @@ export const SCOPES = {
 export type Scope = keyof typeof SCOPES;
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
 
-/** Those that are worth something in a deployment. */
+/** The scopes that are useful in a deployment. */
 export function scopesOffered({ hub }: Pick<WalletConfig, 'hub'>): readonly Scope[] {
   return SCOPE_NAMES.filter((name) => name !== 'hub' || hub !== undefined);
 }
@@ -50,8 +50,8 @@ export function resourceOf(publicUrl: string): string {
 }
 
 /**
- * The scopes a message of MCP needs: calls of tools by the tool, all else by being let in at all.
- * An unknown tool needs the scope that spends.
+ * The scopes that an MCP message needs: calls need those of their tool, other messages need any scope. An unknown tool
+ * needs the scope that spends.
  */
 export function scopesNeeded(message: unknown): readonly Scope[] {
   if (typeof message !== 'object' || message === null) return [];
@@ -69,10 +69,9 @@ function named(scope: Scope, tools: readonly string[]): readonly (readonly [stri
 }
 
 /**
- * The `WWW-Authenticate` of the resource (RFC 6750, RFC 9728): it leads a client to the
- * authorization server.
+ * The `WWW-Authenticate` of the resource (RFC 6750, RFC 9728), which leads a client to the authorization server.
  *
- * @param scopes - what is missing, or what a client starts with.
+ * @param scopes - the missing ones, or those that a client starts with.
  */
 export function challengeOf(
   publicUrl: string,

@@ -7,7 +7,7 @@ import { RecordSeal } from '../seal/record-seal.js';
 import { oauthRecordKey } from '../wallet-keys.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
-/** Larger than any request that was let in, which is bounded itself; nothing else is kept. */
+/** Larger than any accepted request, which is bounded itself; nothing else is stored. */
 const RECORD_MAX_CHARACTERS = 32_768;
 
 /** ARGV: key, the value it must have, new value. The life stays. */
@@ -18,7 +18,7 @@ redis.call('SET', ARGV[1], ARGV[3], 'KEEPTTL')
 return 1`,
 );
 
-/** What the authorization server keeps of one kind: codes, tokens, requests that are being answered. */
+/** Records of one kind for the authorization server: codes, tokens and open requests. */
 @Injectable()
 export class OAuthRecords {
   constructor(
@@ -43,7 +43,7 @@ export class OAuthRecords {
     return (await this.#read(kind, id))?.payload;
   }
 
-  /** @returns what it was, for the first that uses it up; `undefined` for everybody after. */
+  /** @returns the record for the first caller, who uses it up; `undefined` for all later ones. */
   async consume(kind: string, id: string): Promise<AdapterPayload | undefined> {
     const key = oauthRecordKey(kind, id);
     const read = await this.#read(kind, id);

@@ -1,9 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Request } from 'express';
 import type Provider from 'oidc-provider';
 import { OAuthController } from './oauth.controller.js';
 
-type Endpoint = 'authorize' | 'token' | 'register' | 'revoke';
+type Endpoint = 'authorize' | 'post';
 
 describe('what is passed to the library', () => {
   const passed: string[] = [];
@@ -25,9 +25,9 @@ describe('what is passed to the library', () => {
   it.each<[Endpoint, string]>([
     ['authorize', '/oauth/authorize'],
     ['authorize', '/oauth/authorize/UID-1_x'],
-    ['token', '/oauth/token'],
-    ['register', '/oauth/register'],
-    ['revoke', '/oauth/revoke'],
+    ['post', '/oauth/token'],
+    ['post', '/oauth/register'],
+    ['post', '/oauth/revoke'],
   ])('%s: %s', async (endpoint, path) => {
     expect(await pass(endpoint, path)).toEqual([path]);
   });
@@ -39,12 +39,41 @@ describe('what is passed to the library', () => {
     ['authorize', '/oauth/authorize/'],
     ['authorize', '/oauth/Authorize/uid'],
     ['authorize', '/oauth/authorize/uid/'],
-    ['token', '/oauth/Token'],
-    ['token', '/oauth/token/'],
-    ['register', '/oauth/REGISTER'],
-    ['revoke', '/oauth/revoke/'],
+    ['post', '/oauth/Token'],
+    ['post', '/oauth/token/'],
+    ['post', '/oauth/REGISTER'],
+    ['post', '/oauth/revoke/'],
   ])('is nothing that is written otherwise, %s: %s', async (endpoint, path) => {
     await expect(pass(endpoint, path)).rejects.toMatchObject({ status: 404 });
     expect(passed).toEqual([]);
+  });
+
+  it('has ten seconds to arrive, whatever time the library takes', async () => {
+    jest.useFakeTimers();
+    let finish = (): void => undefined;
+    const slow = {
+      callback: () => () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    } as unknown as Provider;
+    const waiting = new OAuthController(slow, settings as never);
+    const answer = async (complete: boolean, seconds: number): Promise<boolean> => {
+      let isDestroyed = false;
+      const destroy = (): void => {
+        isDestroyed = true;
+      };
+      const request = { path: '/oauth/token', headers: {}, complete, destroy };
+      const answering = waiting.post(request as never, {} as never);
+      jest.advanceTimersByTime(seconds * 1000);
+      finish();
+      await answering;
+      jest.advanceTimersByTime(60_000);
+      return isDestroyed;
+    };
+    expect(await answer(false, 9)).toBe(false);
+    expect(await answer(false, 11)).toBe(true);
+    expect(await answer(true, 11)).toBe(false);
+    jest.useRealTimers();
   });
 });

@@ -1,7 +1,6 @@
 import {
   Controller,
   Get,
-  HttpCode,
   Inject,
   NotFoundException,
   Post,
@@ -13,6 +12,7 @@ import {
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import { BODY_TIMEOUT_MS } from '../../platform/http/request-body.js';
 import { WalletAccess, WalletAuthGuard } from '../http/wallet-auth.guard.js';
 import { WalletErrorFilter } from '../http/wallet-error.filter.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
@@ -22,7 +22,7 @@ import { OAUTH_PATHS } from './oauth-names.js';
 /** The cookies by which the library would keep a user signed in. */
 const SESSION_COOKIE = /^_session(\.legacy)?(\.sig)?=/;
 
-/** The endpoints, and where a browser comes back to. */
+/** The endpoints, and the URL to which a browser returns. */
 const PASSED: ReadonlySet<string> = new Set([
   OAUTH_PATHS.authorization,
   OAUTH_PATHS.token,
@@ -31,7 +31,7 @@ const PASSED: ReadonlySet<string> = new Set([
 ]);
 const RETURN = new RegExp(`^${OAUTH_PATHS.authorization}/[\\w-]+$`);
 
-/** What the library answers, and only that of it. */
+/** Passes requests to the library, for its own routes only. */
 @Controller('oauth')
 @UseFilters(WalletErrorFilter)
 @UseGuards(WalletAuthGuard)
@@ -46,40 +46,36 @@ export class OAuthController {
     this.#publicUrl = new URL(publicUrl);
   }
 
-  /** A browser comes with a request of a client; comes back after the owner has answered it. */
+  /** A browser comes with a client's request, and returns after the owner has answered it. */
   @Get(['authorize', 'authorize/:uid'])
   authorize(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.#pass(request, response);
   }
 
-  @Post('token')
-  @HttpCode(200)
-  token(@Req() request: Request, @Res() response: Response): Promise<void> {
-    return this.#pass(request, response);
-  }
-
-  @Post('register')
-  register(@Req() request: Request, @Res() response: Response): Promise<void> {
-    return this.#pass(request, response);
-  }
-
-  @Post('revoke')
-  @HttpCode(200)
-  revoke(@Req() request: Request, @Res() response: Response): Promise<void> {
+  @Post(['token', 'register', 'revoke'])
+  post(@Req() request: Request, @Res() response: Response): Promise<void> {
     return this.#pass(request, response);
   }
 
   async #pass(request: Request, response: Response): Promise<void> {
-    // The framework and the library fold case and a last slash; what is read before the library does not.
+    // The framework and the library ignore case and a trailing slash; the code before the library does not.
     if (!PASSED.has(request.path) && !RETURN.test(request.path)) throw new NotFoundException();
     bindTo(request, this.#publicUrl);
-    await this.server.callback()(request, response);
+    // The library waits for a body as long as the server lets it.
+    const timer = setTimeout(() => {
+      if (!request.complete) request.destroy();
+    }, BODY_TIMEOUT_MS);
+    try {
+      await this.server.callback()(request, response);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
 /**
- * Under which name a request came is said by the settings: addresses and cookies are made from it. Each
- * request begins without a session, so that an owner's earlier visit answers nothing for this one.
+ * The settings name the URL of the service, because addresses and cookies are made from it. Each request begins without
+ * a session, so that an owner's earlier visit answers nothing for this one.
  */
 export function bindTo(request: Request, { protocol, host }: URL): void {
   const { headers } = request;

@@ -15,24 +15,27 @@ import {
 } from '../wallet-keys.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
-/** Limit of clients that no owner has let in, of all networks together. */
+/** Limit of clients that no owner has approved, for all networks together. */
 const WAITING_MAX = 10_000;
-/** Of one network: a hundred of them fill the list. */
+/** Limit for one network: a hundred networks fill the list. */
 const NETWORK_MAX = 100;
-/** Of those that one owner let in: as many as it may have grants. */
+/** Limit of approved clients of one owner: as many as it may have grants. */
 const OWNER_MAX = 50;
-/** Of those of one network that owners let in: anybody makes owners, and is one. A service has all of its own in one. */
+/**
+ * Limit of approved clients of one network, because anybody can make owners. A service registers all its clients from
+ * one network.
+ */
 const NETWORK_KEPT_MAX = 10_000;
-/** A client that has just registered sends its owner here next. */
+/** Time in which a newly registered client sends its owner here. */
 const ARRIVAL_SECONDS = 60;
 const DAY_SECONDS = 86_400;
-/** Longer than a grant, so that a client that signs in again is still known. */
+/** Longer than a grant, so that a returning client is still known. */
 const KNOWN_SECONDS = 180 * DAY_SECONDS;
 
 /**
- * Two lists name the clients that wait: that of all, and that of the network each came from. A client's score
- * is the time until which it is needed. Before that it is not forgotten; afterwards it is when its place is
- * wanted, or in a day. A record names its network before a space.
+ * Two lists name the waiting clients: one for all, and one for the network each came from. A client's score is the time
+ * until which it is needed. Until then it is kept; afterwards it is removed when its place is needed, or after a day. A
+ * record holds its network before a space.
  */
 const NETWORK_OF = `local function listOf(prefix, record)
   return prefix .. string.match(record or '', '^%S*')
@@ -88,8 +91,8 @@ return 1`,
 
 /**
  * ARGV: list of all, prefix of the networks' lists, prefix of records, tag, now, its life in seconds, list of the
- * owner, most of it, prefix of counts of owners, prefix of the lists of what was let in by network, most of one; then
- * the tags that the owner's grants are for, which go last.
+ * owner, its limit, prefix of counts of owners, prefix of the networks' lists of approved clients, their limit; then
+ * the tags of the owner's grants, which are removed last.
  *
  * Returns 1, or 0 where there is no such client.
  */
@@ -145,7 +148,7 @@ return 1`,
 /** The result of a registration: stored, or full for its network or in all. */
 type Registration = 'added' | 'network_full' | 'full';
 
-/** Clients that registered themselves (RFC 7591). Anybody may, so they are few, small and forgotten. */
+/** Clients that registered themselves (RFC 7591). Anybody may register, so they are few, small and short-lived. */
 @Injectable()
 export class RegisteredClients {
   constructor(
@@ -154,7 +157,7 @@ export class RegisteredClients {
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
-  /** @param network - where the registration came from. */
+  /** @param network - the network of the registration. */
   async add(clientId: string, metadata: AdapterPayload, network: string): Promise<Registration> {
     const tag = tagOf(clientId);
     const record = this.seal.seal(oauthClientKey(tag), JSON.stringify(metadata));
@@ -183,7 +186,7 @@ export class RegisteredClients {
     return text === undefined ? undefined : (JSON.parse(text) as AdapterPayload);
   }
 
-  /** Its owner was sent here, and has so many seconds to answer: it is not forgotten meanwhile. */
+  /** Its owner was sent here and has this many seconds to answer; the client is kept meanwhile. */
   async need(clientId: string, seconds: number): Promise<void> {
     const tag = tagOf(clientId);
     await runScript(this.redis, NEED, [
@@ -197,9 +200,9 @@ export class RegisteredClients {
   }
 
   /**
-   * An owner let it in: it is known for long, and counts among those of this owner in place of those that wait.
+   * An owner approved it: it is kept for a long time, and counts among the owner's clients instead of the waiting ones.
    *
-   * @param inUse - clients that the owner has grants for: others are forgotten before them.
+   * @param inUse - clients for which the owner has grants; others are removed before them.
    */
   async keep(clientId: string, owner: string, inUse: readonly string[]): Promise<void> {
     await runScript(this.redis, KEEP, [

@@ -3,7 +3,7 @@ import { CONFLICT, DescribesWithToken, FORBIDDEN, OUTSIDE, refusal } from './ope
 
 export const NAMED = { name: 'report.md' };
 
-/** The description of what is done with files. @param answered - the schema of the answer. */
+/** The description of a file operation. @param answered - the schema of the answer. */
 export const DescribesFile = (
   operationId: string,
   summary: string,

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiOperation, type ApiOperationOptions } from '@nestjs/swagger';
+import { ApiOperation, type ApiOperationOptions, ApiParam } from '@nestjs/swagger';
 import {
+  type Answer,
   Answers,
   type AnswersByStatus,
   type Json,
@@ -9,8 +10,11 @@ import {
   OPEN,
   schemaRef,
 } from '../../platform/http/openapi.js';
+import { ID } from '../http/dto/tokens.response.js';
 
-/** Of a route that needs a token of the wallet. */
+export const HasId = (): MethodDecorator => ApiParam({ name: 'id', schema: ID });
+
+/** For a route that needs a token of the wallet. */
 export const TOKEN: Json & Record<string, string[]>[] = [{ walletToken: [] }];
 
 export const refusal = (
@@ -19,9 +23,15 @@ export const refusal = (
   headers?: readonly string[],
 ): JsonObject => jsonAnswer(description, 'WalletRefusal', example, headers);
 
-/** What any route may answer. */
+/** Answers that any route may give. */
 const COMMON: AnswersByStatus = {
-  400: refusal('It cannot be understood.', { error: 'The body is not JSON.' }),
+  400: refusal('It cannot be understood.', {
+    error: 'limit: must be a whole number',
+    code: 'invalid_request',
+    path: 'limit',
+    expected: 'a whole number',
+    got: 'text of 1 character',
+  }),
   429: refusal(
     'Too many requests.',
     { error: 'Too many requests.', code: 'rate_limited', retryAfterSeconds: 20 },
@@ -47,14 +57,14 @@ export const WITH_TOKEN = {
     code: 'wallet_locked',
   }),
 };
-/** Of a signature, or a passkey, that is not good. */
+/** Answers to an invalid signature or passkey. */
 export const UNSIGNED: AnswersByStatus = { 401: WITH_TOKEN[401] };
 export const FORBIDDEN = {
   403: refusal('A rule says no, or what is asked for is not for this token.', {
     error: 'The amount is above what is left of the budget: 0.9 of 1 in 24 hours.',
     code: 'policy_violation',
     rule: 'budget',
-    howToChange: 'The owner signs in and sends new rules. An agent cannot.',
+    howToChange: 'The owner signs in and sends new rules. An agent cannot change the rules.',
   }),
 };
 export const CONFLICT = {
@@ -82,7 +92,7 @@ export const OUTSIDE = {
 };
 
 interface Facts {
-  readonly answer: JsonObject;
+  readonly answer: Answer;
   readonly description?: string;
   /** Answers beyond those of every route. */
   readonly more?: AnswersByStatus;

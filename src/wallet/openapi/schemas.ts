@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonObject, object, text } from '../../platform/http/openapi.js';
+import { type JsonObject, object, PLACE, text } from '../../platform/http/openapi.js';
 import { CAIP2_SCHEMA } from '../../protocol/payment/wire-schemas.js';
 import { AskView } from '../asks/ask-view.js';
 import { PolicyText } from '../rules/policy.js';
@@ -38,10 +38,10 @@ import {
   WalletOutput,
 } from '../tools/shapes.js';
 
-/** Of what is checked by the schema itself, so that the two cannot differ. */
+/** From the schema that also validates, so that the two cannot differ. */
 function described(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const written = z.toJSONSchema(schema, { io });
-  // The document says for all which dialect it is.
+  // The document names the dialect once for all schemas.
   delete written.$schema;
   return JSON.parse(JSON.stringify(written)) as JsonObject;
 }
@@ -49,39 +49,15 @@ function described(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
 /** The bodies of the wallet, by name. */
 export const WALLET_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   WalletRefusal: described(
-    RefusalOutput.partial({ code: true }).describe(
-      '`code` is absent where the request could not be read.',
-    ),
+    RefusalOutput.extend({
+      path: z.string().optional().describe(PLACE.path.description),
+      expected: z.string().optional(),
+      got: z.string().optional().describe(PLACE.got.description),
+    }),
     'output',
   ),
-  WalletCode: object({
-    code: { ...text, description: 'The secret of the agent.' },
-    user_code: text,
-    auth_url: text,
-    authUrl: text,
-  }),
-  WalletStatus: {
-    type: 'object',
-    required: ['status'],
-    properties: { status: { type: 'string', enum: ['pending', 'completed'] }, token: text },
-  },
-  WalletChallenge: object({
-    nonce: text,
-    message: { ...text, description: 'EIP-4361.' },
-    expiresAt: { type: 'integer', description: 'Unix seconds.' },
-  }),
-  WalletApprovalChallenge: object({
-    nonce: text,
-    message: text,
-    expiresAt: { type: 'integer' },
-    rules: { ...text, description: 'The rules in words.' },
-  }),
-  WalletToken: object({ token: text }),
-  WalletApproved: object({ status: { ...text, const: 'approved' } }),
-  WalletDenied: object({ status: { ...text, const: 'denied' } }),
   WalletAsk: described(AskView, 'output'),
   WalletAsks: described(z.object({ asks: z.array(AskView) }), 'output'),
-  WalletRevoked: object({ status: { ...text, const: 'revoked' } }),
   Wallet: described(WalletOutput.extend({ ethereum: z.string() }), 'output'),
   WalletBalances: described(BalanceOutput, 'output'),
   WalletRules: described(PolicyText, 'input'),

@@ -1,10 +1,8 @@
 import type { OpenApiPart } from '../../platform/http/openapi.js';
-import { ACCESS_SCHEMAS } from './access.openapi.js';
-import { PASSKEY_SCHEMAS } from './passkeys.openapi.js';
 import { WALLET_SCHEMAS } from './schemas.js';
 import { MCP_PATHS } from './wallets.openapi.js';
 
-/** What the wallet serves, described; only where it runs. */
+/** The OpenAPI part of the wallet; only where the wallet runs. */
 export const WALLET_OPENAPI: OpenApiPart = {
   tags: [
     {
@@ -13,7 +11,7 @@ export const WALLET_OPENAPI: OpenApiPart = {
     },
   ],
   paths: MCP_PATHS,
-  schemas: { ...WALLET_SCHEMAS, ...ACCESS_SCHEMAS, ...PASSKEY_SCHEMAS },
+  schemas: WALLET_SCHEMAS,
   securitySchemes: {
     walletToken: {
       type: 'http',

@@ -16,11 +16,11 @@ export const RULES_ANSWER = jsonAnswer('The rules, and what is left of them.', '
 
 export const NO_CATALOGUE = {
   404: refusal('There is no such entry, or no catalogue.', {
-    error: 'The catalogue lists no such service of this payee.',
+    error: 'The catalogue does not list this service of this payee.',
     code: 'not_found',
   }),
   502: refusal('The catalogue did not answer, or as no catalogue does.', {
-    error: 'The catalogue could not be reached, or took too long.',
+    error: 'The catalogue could not be reached, or did not answer in time.',
     code: 'fetch_failed',
   }),
 };
@@ -42,7 +42,7 @@ export const TOOL_CALL = {
   intentId: 'forecast-of-2026-11-21',
 };
 
-/** The description of what pays. */
+/** The description of a payment operation. */
 export const DescribesPurchase = (
   operationId: string,
   summary: string,
@@ -102,13 +102,13 @@ export const DescribesRpc = (): MethodDecorator =>
     }),
   );
 
-/** Written out, since their handlers answer to every method. */
+/** Written by hand, because their handlers answer to every method. */
 export const MCP_PATHS: Readonly<Record<string, JsonObject>> = {
   '/mcp': mcp('walletMcp'),
   '/mcp/token': mcp('walletMcpToken'),
 };
 
-/** The same at two addresses: with OAuth on, one tells clients of it and the other does not. */
+/** The same at two addresses: with OAuth on, one announces it to clients and the other does not. */
 function mcp(operationId: string): JsonObject {
   const facts = {
     security: TOKEN,
@@ -122,7 +122,7 @@ function mcp(operationId: string): JsonObject {
     more: {
       ...FORBIDDEN,
       202: { description: 'A notification was taken.' },
-      405: refusal('Nothing but POST.', { error: 'POST is expected here.' }),
+      405: refusal('The method is not POST.', { error: 'This path accepts only POST.' }),
       406: { description: 'The client does not accept both types of answers.' },
       415: { description: 'The content type is another one than `application/json`.' },
     },

@@ -12,20 +12,21 @@ import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { nonceKey } from '../wallet-keys.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
+import type { WalletPasskeyOptions } from './dto/passkey.response.js';
 import { type Assertion, type Attestation, ownerOfPoint, type StoredPasskey } from './passkey.js';
 import { type KnownPasskey, PasskeyStore } from './passkey-store.js';
 
 const REGISTRATION_SECONDS = 600;
-/** How long one that was made waits for its first use. */
+/** How long a new passkey may wait for its first use. */
 const UNUSED_SECONDS = 3600;
 /** ES256: ECDSA on P-256 with SHA-256 (RFC 9053). Every platform has it. */
 const ES256 = -7;
 
 /**
- * Owners without a browser wallet: who owns is who has a passkey (WebAuthn) made for this site. What a key on secp256k1
- * would sign, a passkey signs as its challenge: the SHA-256 of the same message.
+ * Owners without a browser wallet: a passkey (WebAuthn) made for this site is an owner. It signs the same messages as a
+ * key on secp256k1, with the SHA-256 of the message as its challenge.
  *
- * The library is loaded where it is wanted, and nowhere else.
+ * The library is loaded only where it is used.
  */
 @Injectable()
 export class PasskeyOwners {
@@ -50,8 +51,10 @@ export class PasskeyOwners {
     this.#origin = origin;
   }
 
-  /** What `navigator.credentials.create` takes, as JSON. Nothing in it says who asks. */
-  async options(): Promise<Readonly<Record<string, unknown>>> {
+  /**
+   * The options of `navigator.credentials.create`, as JSON. Nothing in them identifies the caller.
+   */
+  async options(): Promise<WalletPasskeyOptions & Readonly<Record<string, unknown>>> {
     const challenge = randomBytes(32).toString('base64url');
     const key = registrationKey(challenge);
     const record = this.seal.seal(key, String(this.now() + REGISTRATION_SECONDS));
@@ -72,12 +75,12 @@ export class PasskeyOwners {
   }
 
   /**
-   * Takes a new passkey; one that is known stays as it is. Anybody can make passkeys, so the journal has it only once it
-   * has signed something. A credential is one owner's, as section 7.1 of WebAuthn wants it, and an owner has one
-   * credential: who says otherwise is refused while the person is there to make another.
+   * Accepts a new passkey; a known one stays unchanged. Anybody can make passkeys, so the journal records one only
+   * after its first signature. A credential belongs to one owner, as section 7.1 of WebAuthn requires, and an owner has
+   * one credential; a conflicting one is refused while the person is present to make another.
    *
-   * @returns the owner it is.
-   * @throws WalletError `unauthorized`; `conflict` for a credential, or a key, that is known as another's.
+   * @returns its owner.
+   * @throws WalletError `unauthorized`; `conflict` for a credential or a key that belongs to another owner.
    */
   async register(made: Attestation): Promise<Address> {
     const { owner, passkey } = await this.#read(made);
@@ -101,7 +104,7 @@ export class PasskeyOwners {
     throw new WalletError('not_found', 'This passkey is not registered here.');
   }
 
-  /** Whether the passkey of an owner has signed this message, on this site, with its user verified. */
+  /** Whether the owner's passkey has signed this message, on this site, with user verification. */
   async isSignedBy(owner: Address, message: string, answered: Assertion): Promise<boolean> {
     const { id, ...response } = answered;
     const known = await this.#find(owner);
@@ -109,7 +112,7 @@ export class PasskeyOwners {
     if (passkey?.id !== id) return false;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const publicKey = bytesOf(passkey.publicKey);
-    // The key says whose it is, whatever the record is found under.
+    // The key determines its owner, wherever the record was found.
     if ((await ownerOfKey(publicKey)) !== owner) return false;
     try {
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -123,7 +126,7 @@ export class PasskeyOwners {
         expectedChallenge: challengeOf(message),
         expectedOrigin: this.#origin,
         expectedRPID: this.#rpId,
-        // How often it was used is compared in Redis, in one step.
+        // The signature counter is compared in Redis, in one step.
         credential: { id, publicKey, counter: 0 },
         requireUserVerification: true,
       });
@@ -131,19 +134,17 @@ export class PasskeyOwners {
       if (known?.isJournaled !== true && !(await this.#keep(owner, passkey))) return false;
       return await this.store.count(owner, authenticationInfo.newCounter);
     } catch (error) {
-      // Whatever else it is, the library could not read what a stranger sent.
+      // The library throws other errors where it could not read a stranger's data.
       if (error instanceof FacilitatorError) throw error;
       return false;
     }
   }
 
   /**
-   * Stores it for good, after its first signature. Redis has it first, marked as missing in the
-   * journal: a process that ends between the two steps leaves a valid passkey, which the next use
-   * writes to the journal.
+   * Stores it permanently after its first signature. Redis has it first, marked as missing in the journal: if the
+   * process ends between the two steps, the passkey is valid, and its next use writes it to the journal.
    *
-   * @returns false where the credential belongs to another owner by now; then the journal does not
-   *   record it.
+   * @returns false where the credential belongs to another owner now; the journal then does not record it.
    */
   async #keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
     const { journal, store, now } = this;
@@ -170,7 +171,7 @@ export class PasskeyOwners {
     ]);
     const { id, ...response } = made;
     try {
-      // Nothing is proven by makers' certificates here, so none is read.
+      // Certificates of makers prove nothing here, so none is read.
       const statement = decodeAttestationObject(bytesOf(made.attestationObject)).get('attStmt');
       if (statement.get('x5c') !== undefined) throw refused();
       const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -198,7 +199,7 @@ export class PasskeyOwners {
     }
   }
 
-  /** Each is good once. */
+  /** Each challenge is valid once. */
   async #takeChallenge(challenge: string): Promise<boolean> {
     if (!/^[\w-]{43}$/.test(challenge)) return false;
     const key = registrationKey(challenge);
@@ -208,7 +209,7 @@ export class PasskeyOwners {
   }
 }
 
-/** `undefined` for what is no key on P-256. */
+/** `undefined` for a key that is not on P-256. */
 async function ownerOfKey(cose: Uint8Array<ArrayBuffer>): Promise<Address | undefined> {
   const { decodeCredentialPublicKey, cose: names } = await import('@simplewebauthn/server/helpers');
   const key = decodeCredentialPublicKey(cose);
@@ -219,7 +220,10 @@ async function ownerOfKey(cose: Uint8Array<ArrayBuffer>): Promise<Address | unde
   return x === undefined || y === undefined ? undefined : ownerOfPoint(x, y);
 }
 
-/** What a passkey signs for a message: its SHA-256, base64url. The page makes it of the text that it shows. */
+/**
+ * The challenge that a passkey signs for a message: its SHA-256, base64url. The page computes it from the text that it
+ * shows.
+ */
 function challengeOf(message: string): string {
   return createHash('sha256').update(message).digest('base64url');
 }

@@ -9,10 +9,13 @@ import { RecordSeal } from '../seal/record-seal.js';
 import { generationKey, newPasskeyKey, passkeysKey, tagOf } from '../wallet-keys.js';
 import { StoredPasskey } from './passkey.js';
 
-/** Under which generation of Redis all that the journal has is in. */
+/** The generation of Redis in which all passkeys of the journal were restored. */
 const RESTORED_UNDER = 'whole';
 
-/** KEYS: passkeys, name of the generation. 1 when all is in under the one there is: another may have lost some. */
+/**
+ * KEYS: passkeys, name of the generation. 1 when all passkeys are restored in the present generation; after a loss some
+ * may be missing.
+ */
 const IS_RESTORED = script(
   'wallet_passkeys_whole',
   PRELUDE +
@@ -22,7 +25,7 @@ return (own and own == generation()) and 1 or 0
 `,
 );
 
-/** KEYS: passkeys. ARGV: owner, counter. 0 for one that does not go up: the key may have been copied. */
+/** KEYS: passkeys. ARGV: owner, counter. 0 for a counter that does not increase: the key may have been copied. */
 const COUNT = script(
   'wallet_passkey_count',
   `local field = 'n:' .. ARGV[1]
@@ -71,16 +74,16 @@ redis.call('HDEL', KEYS[1], 'u:' .. ARGV[1])
 return 1`,
 );
 
-/** One that has signed something. */
+/** A passkey that has signed something. */
 export interface KnownPasskey {
   readonly passkey: StoredPasskey;
-  /** It is in the journal, too, as far as is known here. */
+  /** Whether the journal has it, as far as this store knows. */
   readonly isJournaled: boolean;
 }
 
 /**
- * The passkeys of owners, in Redis. The journal has them, too, but for how often each was used. One that was made and
- * not used yet is here alone, and not for long: anybody can make them.
+ * The passkeys of owners, in Redis. The journal has them too, without their counters. A new passkey that was not used
+ * yet is only here, and only for a short time, because anybody can make them.
  */
 @Injectable()
 export class PasskeyStore {
@@ -90,11 +93,10 @@ export class PasskeyStore {
   ) {}
 
   /**
-   * Stores a new passkey until its time is up. It is found by owner and by credential alike, so
-   * that no one can put a credential in the place of another owner's.
+   * Stores a new passkey for a limited time. It is found by owner and by credential, so that no caller can replace
+   * another owner's credential.
    *
-   * @returns whether the credential is this owner's: false where it is, or will be, another
-   *   owner's.
+   * @returns whether the credential belongs to this owner; false where it belongs, or will belong, to another one.
    */
   async propose(owner: Address, passkey: StoredPasskey, seconds: number): Promise<boolean> {
     const tag = tagOf(passkey.id);
@@ -103,25 +105,25 @@ export class PasskeyStore {
     return (await runKeyedScript(this.redis, PROPOSE, keys, [owner, tag, record, seconds])) === 1;
   }
 
-  /** One that was made and not used yet. */
+  /** A new passkey that was not used yet. */
   async proposed(owner: Address, credentialId: string): Promise<StoredPasskey | undefined> {
     const key = newPasskeyKey(`${owner}:${tagOf(credentialId)}`);
     return this.#open(owner, await redisCall('wallet_passkeys', this.redis.get(key)));
   }
 
-  /** For good; the journal is to have it next. @returns whether the credential is this owner's. */
+  /** Stores it permanently; the journal must record it next. @returns whether the credential belongs to this owner. */
   async keep(owner: Address, passkey: StoredPasskey): Promise<boolean> {
     const args = this.#argsOf(owner, passkey);
     return (await runKeyedScript(this.redis, KEEP, [passkeysKey()], args)) === 1;
   }
 
-  /** The journal has it. */
+  /** Notes that the journal has it. */
   async noteJournaled(owner: Address): Promise<void> {
     await redisCall('wallet_passkeys', this.redis.hdel(passkeysKey(), `u:${owner}`));
   }
 
   /**
-   * @param all - every one of the journal.
+   * @param all - every passkey of the journal.
    * @param generation - of Redis, named before the journal was read.
    */
   async restore(all: ReadonlyMap<string, StoredPasskey>, generation: string): Promise<void> {
@@ -133,7 +135,7 @@ export class PasskeyStore {
     await redisCall('wallet_passkeys', this.redis.hset(passkeysKey(), RESTORED_UNDER, generation));
   }
 
-  /** Whether what is not here is nowhere. */
+  /** Whether a passkey that is missing here does not exist. */
   async isRestored(): Promise<boolean> {
     const keys = [passkeysKey(), generationKey()];
     return (await runKeyedScript(this.redis, IS_RESTORED, keys, [])) === 1;
@@ -152,10 +154,7 @@ export class PasskeyStore {
     return text === undefined ? undefined : StoredPasskey.parse(JSON.parse(text));
   }
 
-  /**
-   * The owner a credential claims. A writer of Redis can claim it, too: the credential's key
-   * decides.
-   */
+  /** The owner that a credential names. A writer of Redis can change it, so the credential's key decides. */
   async ownerOf(credentialId: string): Promise<Address | undefined> {
     const tag = tagOf(credentialId);
     const known = readAddress(await this.#read(`i:${tag}`));
@@ -163,7 +162,7 @@ export class PasskeyStore {
     return readAddress(await redisCall('wallet_passkeys', this.redis.get(newPasskeyKey(tag))));
   }
 
-  /** @returns whether it went up, or the authenticator does not count. */
+  /** @returns whether the counter increased, or the authenticator does not count. */
   async count(owner: Address, counter: number): Promise<boolean> {
     return (await runKeyedScript(this.redis, COUNT, [passkeysKey()], [owner, counter])) === 1;
   }

@@ -2,7 +2,7 @@ import type { Address } from 'viem';
 import { keccak256 } from 'viem';
 import { z } from 'zod';
 
-/** A prefix that keeps the hash apart from owners of other kinds. */
+/** A prefix that separates the hash from owners of other kinds. */
 const DOMAIN = 'x402-wallet/passkey/1:';
 const COORDINATE_BYTES = 32;
 
@@ -15,17 +15,17 @@ const base64url = (most: number) =>
 /** Characters of base64url: WebAuthn has at most 1023 bytes. */
 export const CREDENTIAL_ID_MAX = 1364;
 
-/** A passkey as it is kept: what is needed to check what it signs, and nothing of whose it is. */
+/** A passkey as stored: the data to verify its signatures, and none about its holder. */
 export const StoredPasskey = z.object({
   id: base64url(CREDENTIAL_ID_MAX),
   /** COSE, base64url. */
   publicKey: base64url(512),
-  /** Of its first use; 0 of those that do not count. */
+  /** The counter at its first use; 0 if it does not count. */
   counter: z.int().min(0),
 });
 export type StoredPasskey = Readonly<z.infer<typeof StoredPasskey>>;
 
-/** What an authenticator answers when it signs (WebAuthn, section 5.2.2), as JSON: each in base64url. */
+/** The answer of an authenticator when it signs (WebAuthn, section 5.2.2), as JSON with base64url values. */
 export interface Assertion {
   readonly id: string;
   readonly authenticatorData: string;
@@ -33,7 +33,7 @@ export interface Assertion {
   readonly signature: string;
 }
 
-/** What an authenticator answers when it makes a key (section 5.2.1), as JSON: each in base64url. */
+/** The answer of an authenticator when it makes a key (section 5.2.1), as JSON with base64url values. */
 export interface Attestation {
   readonly id: string;
   readonly attestationObject: string;
@@ -41,8 +41,8 @@ export interface Attestation {
 }
 
 /**
- * The owner that a key on P-256 is: as an address is of a key on secp256k1, and of a hash that no address is made by.
- * It follows from the key, so that no record can give an owner another key.
+ * The owner address of a key on P-256, from a hash that no Ethereum address uses. It follows from the key, so no record
+ * can give an owner another key.
  */
 export function ownerOfPoint(x: Uint8Array, y: Uint8Array): Address {
   if (x.length !== COORDINATE_BYTES || y.length !== COORDINATE_BYTES) {

@@ -2,14 +2,14 @@ import { type CanActivate, Injectable } from '@nestjs/common';
 import { WalletError } from '../wallet-error.js';
 import { PasskeyOwners } from './passkey-owners.js';
 
-/** Refuses where passkeys are off, before a body is read. */
+/** Refuses before a body is read, if passkeys are off. */
 @Injectable()
 export class PasskeysGuard implements CanActivate {
   constructor(private readonly owners: PasskeyOwners) {}
 
-  /** @throws WalletError `not_found`. */
+  /** @throws WalletError `feature_off`. */
   canActivate(): boolean {
     if (this.owners.isOn) return true;
-    throw new WalletError('not_found', 'Passkeys are off here.');
+    throw new WalletError('feature_off', 'Passkeys are off: `WALLET_PASSKEYS` is not true.');
   }
 }

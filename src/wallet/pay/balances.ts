@@ -7,12 +7,12 @@ import { decodeUint } from '../../protocol/evm/call-results.js';
 import { balanceOfCall } from '../../protocol/evm/calls.js';
 import { WalletError } from '../wallet-error.js';
 
-/** What a wallet owns, read from the chain. */
+/** Balances of a wallet, read from the chain. */
 @Injectable()
 export class Balances {
   constructor(private readonly chains: ChainRegistry) {}
 
-  /** Atomic units; `undefined` when the chain or the token does not say. */
+  /** Atomic units; `undefined` when the chain or the token does not answer. */
   async of(owner: Address, { chainId, address }: WalletAsset): Promise<bigint | undefined> {
     const chain = this.chains.served(chainId);
     if (chain === undefined) return undefined;
@@ -26,14 +26,14 @@ export class Balances {
     }
   }
 
-  /** @throws WalletError `INSUFFICIENT_FUNDS`; a balance that cannot be read is left to the seller. */
+  /** @throws WalletError `INSUFFICIENT_FUNDS`; if the balance cannot be read, the seller checks it. */
   async check(owner: Address, token: WalletAsset, amount: bigint): Promise<void> {
     const balance = await this.of(owner, token);
     if (balance === undefined || balance >= amount) return;
     const decimal = (value: bigint): string => formatUnits(value, token.decimals);
     throw new WalletError(
       'INSUFFICIENT_FUNDS',
-      `The wallet has ${decimal(balance)} ${token.symbol}; ${decimal(amount)} is asked for. Send some to ${owner}.`,
+      `The wallet has ${decimal(balance)} ${token.symbol}, and the payment is ${decimal(amount)}. Send ${token.symbol} to ${owner}.`,
     );
   }
 }

@@ -1,14 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { formatUnits, parseUnits } from 'viem';
+import { formatUnits } from 'viem';
 import { AppConfig } from '../../platform/config/app-config.js';
 import type { FetchRequest } from '../../platform/fetch/safe-fetch.js';
+import { ApprovalRequests, type WantedApproval } from '../asks/approval-requests.js';
 import type { Ask } from '../asks/ask.js';
-import { Asking, type WantedApproval } from '../asks/asking.js';
 import { storedSpending } from '../budget/due.js';
 import type { ToolCall } from '../mcp-sellers/mcp-seller.js';
 import { type KnownContracts, spendingOf } from '../rules/decode-typed-data.js';
 import { VALIDITY_MAX_SECONDS } from '../rules/evaluate.js';
+import { unitsAtMost } from '../rules/units-at-most.js';
 import type { Session } from '../session.js';
 import {
   type Approval,
@@ -32,7 +33,7 @@ import {
 } from './intent.js';
 import type { Offer, PaymentRequired } from './offer.js';
 
-/** Kept with an intent, and in the journal: what a seller wrote may not be larger. */
+/** Stored with an intent and in the journal, so the seller's text is limited. */
 const DEAL_MAX_CHARACTERS = 16_384;
 
 export interface Purchase extends FetchRequest {
@@ -42,7 +43,7 @@ export interface Purchase extends FetchRequest {
   readonly maxAmount: string;
   /** The buyer's name for this one purchase. */
   readonly intentId: string;
-  /** Under which name it is saved at the hub; absent for what is answered as it is. */
+  /** The name under which it is saved at the hub; absent for an answer that is returned directly. */
   readonly save?: { readonly name: string } | undefined;
 }
 
@@ -50,18 +51,18 @@ export interface Purchase extends FetchRequest {
 export interface ChargedDeal extends StoredRecord {
   readonly kind: 'charged';
   readonly deal: AcceptedOffer;
-  /** The journal has that it was signed. */
+  /** The journal records that it was signed. */
   readonly isSigned: boolean;
 }
 
-/** Or what another attempt has made of the intent. */
+/** Or the result of another attempt with this intent. */
 type ChargeResult =
   | ChargedDeal
   | ({ readonly kind: 'exists' } & StoredRecord)
-  /** Nothing is charged before the owner has said yes. */
+  /** Nothing is charged before the owner has approved. */
   | { readonly kind: 'asked'; readonly ask: Ask };
 
-/** Where an intent is stored, in whose place, and with whose yes. */
+/** Where an intent is stored, what it replaces, and the approval for it. */
 interface Placed {
   readonly record: string;
   readonly replaces: string;
@@ -73,11 +74,11 @@ type Answered = Exclude<Authorized, NeedsOwner>;
 interface NeededApproval {
   readonly kind: 'needs_approval';
   readonly approval: WantedApproval;
-  /** Where the owner is asked already. */
+  /** The open request to the owner, if there is one. */
   readonly waiting: Ask | undefined;
 }
 
-/** Charges the budget for the payment of an intent, which is stored with it before it is signed. */
+/** Charges the budget for the payment of an intent. Both are stored before the payment is signed. */
 @Injectable()
 export class Charger {
   constructor(
@@ -85,7 +86,7 @@ export class Charger {
     private readonly authorizer: Authorizer,
     private readonly intents: IntentStore,
     private readonly balances: Balances,
-    private readonly asking: Asking,
+    private readonly approvals: ApprovalRequests,
     private readonly config: AppConfig,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
@@ -94,8 +95,8 @@ export class Charger {
    * Takes the first offer, in the seller's order, that the rules and the balance allow. Offers that
    * need the owner's approval come last.
    *
-   * @param url - that made the offers.
-   * @param replaces - the record of a payment that is over; empty for none.
+   * @param url - the URL that made the offers.
+   * @param replaces - the record of an ended payment; empty for none.
    */
   async charge(
     session: Session,
@@ -123,12 +124,12 @@ export class Charger {
     }
     if (needed === undefined) throw reason;
     const { waiting, approval } = needed;
-    return { kind: 'asked', ask: waiting ?? (await this.asking.ask(session, approval)) };
+    return { kind: 'asked', ask: waiting ?? (await this.approvals.ask(session, approval)) };
   }
 
   /**
-   * For a payment of an attempt that may have ended anywhere: before its charge was in the journal, or
-   * before it was held against what was lost and restored since. The rules of today judge it.
+   * For a payment of an attempt that may have ended at any step: before its charge was in the journal, or before a
+   * check against restored data. The present rules decide.
    */
   async chargeAgain(
     session: Session,
@@ -142,14 +143,14 @@ export class Charger {
     const { ask } = deal;
     const approval = ask === undefined ? undefined : ({ ask, revision: 'charged' } as const);
     const authorized = await this.#authorize(session, wanted, deal, { ...placed, approval });
-    // It was charged under rules that did not ask, and may be signed: who asks now comes too late for it.
+    // It was charged under rules without approval, and may be signed: a request for approval now is too late for it.
     if (authorized.kind === 'needs_owner') {
       throw WalletError.refused(askRefusal(authorized.rule, deal.decimals));
     }
     return this.#resultOf(session, wanted, authorized, { intent, record, deal });
   }
 
-  /** With the owner's yes, where the rules want one and there is one. */
+  /** With the owner's approval, if the rules require it and it was given. */
   async #chargeOffer(
     session: Session,
     wanted: Purchase,
@@ -160,7 +161,7 @@ export class Charger {
     if (charged.kind !== 'needs_owner') return charged;
     const { rule, revision } = charged;
     const approval = { wanted, deal, rule, revision };
-    const standing = await this.asking.answerTo(session, approval);
+    const standing = await this.approvals.answerTo(session, approval);
     if (standing?.state === 'approved') {
       const ask = standing.ask.id;
       const placed = { replaces, approval: { ask, revision } };
@@ -259,7 +260,10 @@ export class Charger {
     }
     const first = await this.intents.read(session.wallet.address, intentId);
     if (first === undefined) {
-      throw new WalletError('unavailable', 'Repeat the request with the same intent.');
+      throw new WalletError(
+        'unavailable',
+        'The intent exists but could not be read. Repeat the request with the same intent.',
+      );
     }
     return { kind: 'exists', ...first };
   }
@@ -280,18 +284,21 @@ function storedDeal(
 }
 
 function checkMaxAmount({ amount, token }: Offer, maxAmount: string): void {
-  if (amount <= parseUnits(maxAmount, token.decimals)) return;
+  if (amount <= unitsAtMost(maxAmount, token.decimals)) return;
   throw WalletError.refused({
     rule: 'max_amount',
-    message: `It costs ${formatUnits(amount, token.decimals)} ${token.symbol}, which is more than the ${maxAmount} you allowed.`,
+    message: `The price is ${formatUnits(amount, token.decimals)} ${token.symbol}, which is more than "maxAmount" ${maxAmount}.`,
   });
 }
 
 export function notServed(): WalletError {
-  return new WalletError('unavailable', 'The network of this payment is not served now.');
+  return new WalletError(
+    'unavailable',
+    'This service no longer serves the network of this payment.',
+  );
 }
 
-/** Whether another offer of the same seller may do. */
+/** Whether another offer of the same seller may succeed. */
 function isAboutOffer({ code }: WalletError): boolean {
   return ['policy_violation', 'INSUFFICIENT_FUNDS', 'no_acceptable_offer'].includes(code);
 }

@@ -5,7 +5,7 @@ import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { type BodySource, type ExpectedFile, ResumedBody } from './resumed-body.js';
 
-/** The type of a file whose type is not known. */
+/** The type of a file of unknown type. */
 const ANY_TYPE = '';
 export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
 
@@ -17,18 +17,18 @@ export interface SavedFile {
   readonly sha256: string;
 }
 
-/** Puts what a server sends into the hub as it comes: of a file of any size a few pieces are in memory. */
+/** Uploads a server's answer to the hub while it arrives, so that only a few pieces of a file are in memory. */
 export class FileSaver {
   constructor(
     private readonly client: HubClient,
     private readonly signer: HubSigner,
-    /** Of one file. */
+    /** Limit for one file. */
     private readonly maxBytes: number,
-    /** Of saving one file. */
+    /** Time for saving one file. */
     readonly timeoutMs: number,
   ) {}
 
-  /** Before anything is paid. @throws WalletError for what is larger than is saved. */
+  /** Before the payment. @throws WalletError for a file above the limit. */
   assertSize({ size = 0 }: ExpectedFile): void {
     if (size <= this.maxBytes) return;
     throw new WalletError(
@@ -38,7 +38,7 @@ export class FileSaver {
   }
 
   /**
-   * @throws WalletError; nothing is stored then, or it was stored and the answer got lost: the same again is.
+   * @throws WalletError; the file is then not stored, or it is stored and the answer was lost. A repeated call is safe.
    */
   async save(
     session: Session,
@@ -59,11 +59,11 @@ export class FileSaver {
         throw body.problem ?? error;
       });
     if (stored.sha256 === body.sha256()) return { name, ...stored };
-    throw new WalletError('fetch_failed', 'The file hub stored other bytes.');
+    throw new WalletError('fetch_failed', 'The file hub stored other bytes than the wallet sent.');
   }
 }
 
-/** As the server says, where that is a type. */
+/** The server's type, if it is a valid one. */
 function typeOf({ headers }: OpenAnswer): string {
   const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
   const plain = type.trim().toLowerCase();

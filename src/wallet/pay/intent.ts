@@ -21,7 +21,7 @@ const Result = z.object({
   isCutOff: z.boolean(),
 });
 
-/** The purchase, and the data a resumed purchase needs to present the same payment. */
+/** The purchase, with the data to present the same payment again. */
 const AcceptedOffer = z.object({
   x402Version: z.union([z.literal(1), z.literal(2)]),
   url: z.string(),
@@ -32,27 +32,26 @@ const AcceptedOffer = z.object({
   spending: StoredSpending,
   symbol: z.string(),
   decimals: z.int(),
-  /** Which ask of the owner's was approved for it. */
+  /** The request whose approval it uses. */
   ask: z.string().optional(),
 });
 
 const Intent = z.object({
   v: z.literal(1),
   /**
-   * `reserved`: the budget is charged, and the payment may have been signed and presented.
-   * `paid`: the seller has answered as if it were paid; whether it is, `isProven` says, or the chain.
-   * `free`: the answer cost nothing.
+   * `reserved`: the budget is charged, and the payment may have been signed and presented. `paid`: the seller has
+   * answered as if it were paid; `isProven` or the chain says whether it is. `free`: the answer cost nothing.
    */
   state: z.enum(['reserved', 'paid', 'free']),
-  /** Hash of what was asked for. */
+  /** Hash of the request. */
   request: z.string(),
   url: z.string(),
-  /** Of HTTP, or the call of a tool. */
+  /** An HTTP method, or the call of a tool. */
   method: z.string(),
   /** Unix seconds. */
   at: z.int(),
   deal: AcceptedOffer.optional(),
-  /** Of one that is `reserved`: an answer that says to be paid for, which the chain has not shown yet. */
+  /** For `reserved`: an answer that claims to be paid, which the chain has not shown yet. */
   result: Result.optional(),
   /** The purchase is saved at the hub: its name, its access token, and the stored file. */
   save: z
@@ -62,9 +61,9 @@ const Intent = z.object({
       file: z.object({ size: z.int(), sha256: z.string() }).optional(),
     })
     .optional(),
-  /** Of one that is `paid`: a final block shows it, and nothing can take that back. */
+  /** For `paid`: a final block shows it, so it cannot be undone. */
   isProven: z.boolean().optional(),
-  /** As the seller says; of one that is proven, as the chain does. */
+  /** As the seller names it; for a proven payment, as the chain shows it. */
   transaction: z.string().optional(),
 });
 
@@ -78,12 +77,12 @@ interface Asked extends FetchRequest {
   readonly tool?: ToolCall | undefined;
 }
 
-/** The request at the URL, as it is shown and stored: a method of HTTP, or the call of a tool. */
+/** The method of the request as shown and stored: an HTTP method, or the call of a tool. */
 export function methodOf({ method, tool }: Asked): string {
   return tool === undefined ? method : `tools/call ${tool.name}`;
 }
 
-/** Of all that reaches the seller: another header may buy something else. */
+/** Covers all that reaches the seller, because another header may buy something else. */
 export function requestDigest({ url, method, headers, body, save, tool }: Asked): string {
   const saved = save === undefined ? [] : ['hub', save.name];
   const called = tool === undefined ? [] : ['tool', tool.name, tool.arguments];
@@ -95,13 +94,13 @@ export function requestDigest({ url, method, headers, body, save, tool }: Asked)
   return createHash('sha256').update(JSON.stringify(asked)).digest('base64url');
 }
 
-/** An intent, and the exact text it is stored as. */
+/** An intent, and its exact stored text. */
 export interface StoredRecord {
   readonly intent: Intent;
   readonly record: string;
 }
 
-/** KEYS: intent. ARGV: the text it takes the place of, its own, its life in seconds. 0 where there is another one. */
+/** KEYS: intent. ARGV: the text it replaces, its own text, its life in seconds. 0 where another text is stored. */
 export const SWAP_INTENT = script(
   'wallet_intent_swap',
   `local stored = redis.call('GET', KEYS[1])
@@ -113,8 +112,8 @@ return 1`,
 const WRITE_TRIES = 5;
 
 /**
- * Intents in Redis. The text begins with how often the intent was charged, so that an ended payment
- * differs from the one that took its place; the rest is sealed, for URLs have secrets in them.
+ * Intents in Redis. The text begins with the number of charges of the intent, so that an ended payment differs from its
+ * successor. The rest is sealed, because URLs hold secrets.
  */
 @Injectable()
 export class IntentStore {
@@ -124,22 +123,22 @@ export class IntentStore {
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'retentionSeconds'>,
   ) {}
 
-  /** @throws WalletError `unavailable` for one that cannot be opened: it may have been paid. */
+  /** @throws WalletError `unavailable` for an intent that cannot be decrypted: it may have been paid. */
   async read(wallet: Address, id: string): Promise<StoredRecord | undefined> {
     const record = await redisCall('wallet_intent', this.redis.get(intentKey(wallet, id)));
     return record === null ? undefined : { intent: this.open(wallet, id, record), record };
   }
 
-  /** The text an intent is stored as. @param charged - how many payments of it there were. */
+  /** The stored text of an intent. @param charged - its number of payments. */
   textOf(wallet: Address, id: string, intent: StoredIntent, charged: number): string {
     return `${charged}/${this.seal.seal(contextOf(wallet, id), JSON.stringify(intent))}`;
   }
 
   /**
-   * Takes the place of what was read, and of an earlier step of the same payment: not of what another process has noted
-   * since. One that Redis has lost is written afresh.
+   * Replaces the text that was read, or an earlier step of the same payment, but not a later step of another process.
+   * An intent that Redis lost is written again.
    *
-   * @param replaces - the text it was read as; empty for none.
+   * @param replaces - the text that was read; empty for none.
    * @returns whether it is stored.
    */
   async write(
@@ -168,7 +167,7 @@ export class IntentStore {
     const [, sealed = ''] = record.split('/');
     const text = this.seal.open(contextOf(wallet, id), sealed);
     if (text !== undefined) return Intent.parse(JSON.parse(text));
-    throw new WalletError('unavailable', 'This intent was stored under another secret.');
+    throw new WalletError('unavailable', 'This intent was encrypted with another secret.');
   }
 }
 
@@ -178,12 +177,12 @@ export function renewIntent(seal: RecordSeal, wallet: string, id: string, record
   return `${charged}/${seal.renew(contextOf(wallet, id), sealed)}`;
 }
 
-/** How many payments of an intent there were, by the text it is stored as. */
+/** The number of payments of an intent, from its stored text. */
 export function chargeCountOf(record: string): number {
   return Number(/^(\d+)\//.exec(record)?.[1] ?? '0');
 }
 
-/** Whether what is there is the same payment, which has come less far. */
+/** Whether the stored record is an earlier step of the same payment. */
 function isStepBefore(there: StoredRecord, next: StoredIntent, replaces: string): boolean {
   const id = next.deal?.spending.id;
   return (
@@ -194,7 +193,7 @@ function isStepBefore(there: StoredRecord, next: StoredIntent, replaces: string)
   );
 }
 
-/** How far a purchase has come. */
+/** The step that a purchase has reached. */
 function stepOf({
   state,
   result,

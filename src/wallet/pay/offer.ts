@@ -15,7 +15,7 @@ import {
 import type { KnownContracts } from '../rules/decode-typed-data.js';
 import { WalletError } from '../wallet-error.js';
 
-/** One way to pay that a seller offers and this wallet knows how to. */
+/** One way to pay that a seller offers and this wallet supports. */
 export interface Offer {
   readonly x402Version: 1 | 2;
   readonly method: TransferMethod;
@@ -25,16 +25,16 @@ export interface Offer {
   /** Atomic units. */
   readonly amount: bigint;
   readonly maxTimeoutSeconds: number;
-  /** The seller's own object; V2 clients repeat it. */
+  /** The seller's own object, which V2 clients send back. */
   readonly requirements: JsonObject;
 }
 
-/** What a 402 says. */
+/** The body of a 402. */
 export interface PaymentRequired {
   readonly offers: readonly Offer[];
-  /** How many the seller made, known or not. */
+  /** The number of the seller's offers, known or not. */
   readonly offered: number;
-  /** V2: repeated by the client. */
+  /** V2: sent back by the client. */
   readonly resource: unknown;
   readonly extensions: unknown;
 }
@@ -42,7 +42,7 @@ export interface PaymentRequired {
 /**
  * Reads a 402 of either version: V2 in the header `PAYMENT-REQUIRED`, V1 in the body.
  *
- * @returns `undefined` when it is neither.
+ * @returns `undefined` for neither version.
  */
 export function readPaymentRequired(
   { headers, body }: FetchAnswer,
@@ -59,7 +59,7 @@ export function readPaymentRequired(
   };
 }
 
-/** Why {@link readPaymentRequired} has read nothing. */
+/** The reason why {@link readPaymentRequired} found nothing. */
 export function noOffer(answer: FetchAnswer): WalletError {
   return new WalletError(
     'no_acceptable_offer',
@@ -69,7 +69,7 @@ export function noOffer(answer: FetchAnswer): WalletError {
   );
 }
 
-/** @returns `undefined` for what this wallet does not know how to pay. */
+/** @returns `undefined` for an offer that this wallet cannot pay. */
 export function readOffer(
   sent: unknown,
   x402Version: 1 | 2,
@@ -90,7 +90,7 @@ export function readOffer(
   const method =
     x402Version === 2 && extra?.['assetTransferMethod'] === 'permit2' ? 'permit2' : 'eip3009';
   if (token?.methods.includes(method) !== true) return undefined;
-  // The payment flow that settles before the answer needs nothing else of a buyer; escrow does.
+  // A flow that settles before the answer requires nothing else of a buyer; escrow does.
   if (extra?.['paymentFlow'] === 'escrow') return undefined;
   const common = { x402Version, method, chainId, token, payTo, amount } as const;
   const offer = { ...common, maxTimeoutSeconds, requirements: sent };

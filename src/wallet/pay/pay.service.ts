@@ -22,7 +22,7 @@ import { Presenter, receiptOf, resultOf } from './presenter.js';
 import { accessIn, brokenOff, Saving, withoutBody } from './saving.js';
 import { askedView, type PaymentView, paymentView, viewOf } from './views.js';
 
-/** A payment that a seller calls settled is in a block: so long an endpoint may be behind. */
+/** A payment that a seller calls settled is in a block; an endpoint may lag by this much. */
 const SHOWN_WITHIN_MS = 2000;
 
 interface Answered {
@@ -31,9 +31,9 @@ interface Answered {
 }
 
 /**
- * Buys: fetches, reads the 402, charges the budget, signs and presents the payment. An intent has one
- * payment, whatever happens: it is stored with its nonce before it is signed, and every later attempt
- * presents that one, until the chain proves that it never will be executed.
+ * Buys: fetches, reads the 402, charges the budget, signs and presents the payment. An intent has one payment: it is
+ * stored with its nonce before it is signed, and every later attempt presents the same one, until the chain proves that
+ * it can never be executed.
  */
 @Injectable()
 export class PayService {
@@ -50,7 +50,7 @@ export class PayService {
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
-  /** @throws WalletError; nothing was paid then, but for `outcome_unknown`. */
+  /** @throws WalletError; except with `outcome_unknown`, nothing was paid. */
   async pay(session: Session, wanted: Purchase): Promise<PaymentView> {
     const { observer } = this;
     try {
@@ -74,14 +74,14 @@ export class PayService {
     });
   }
 
-  /** With an intent that is there already. */
+  /** Continues with a stored intent. */
   async #goOn(session: Session, wanted: Purchase, stored: StoredRecord): Promise<PaymentView> {
     const { intent, record } = stored;
     const { address } = session.wallet;
     if (intent.request !== requestDigest(wanted)) throw usedForAnother();
     if (intent.state === 'paid') {
       const view = await this.records.shown(address, wanted.intentId, stored);
-      // Proven never to be executed, whatever the seller said: the intent may be paid again.
+      // Proven never to be executed, whatever the seller claimed, so the intent may be paid again.
       if (view.status === 'not_paid') return this.#buy(session, wanted, record);
     }
     if (intent.state !== 'reserved') return this.#save(session, wanted, stored);
@@ -90,7 +90,7 @@ export class PayService {
     const isOver = deal.spending.deadline <= this.now();
     if (isOver || intent.result !== undefined) {
       const status = await this.records.chainStatusOf(address, intent, deal.spending);
-      // Proven never to be executed: the intent may be paid again.
+      // Proven never to be executed, so the intent may be paid again.
       if (status === 'not_paid') return this.#buy(session, wanted, record);
       if (status === 'paid_without_content' && wanted.save !== undefined) {
         return this.#save(session, wanted, {
@@ -103,7 +103,7 @@ export class PayService {
     return this.#tryAgain(session, wanted, stored, deal);
   }
 
-  /** An earlier charge may be signed and in flight, whatever the present rules say. */
+  /** An earlier charge may be signed and in flight, whatever the present rules are. */
   async #tryAgain(
     session: Session,
     wanted: Purchase,
@@ -124,7 +124,7 @@ export class PayService {
     }
   }
 
-  /** @param replaces - the record of a payment that is over; empty for none. */
+  /** @param replaces - the record of an ended payment; empty for none. */
   async #buy(session: Session, wanted: Purchase, replaces: string): Promise<PaymentView> {
     const { known, charger } = this;
     const { answer, file } = await this.#ask(session, wanted);
@@ -142,7 +142,7 @@ export class PayService {
     return askedView(standing, this.settings.publicUrl, this.now());
   }
 
-  /** Without a payment. */
+  /** Requests the resource without a payment. */
   async #ask(session: Session, wanted: Purchase): Promise<Answered> {
     if (wanted.save !== undefined) return this.saving.ask(session, wanted);
     return { answer: await this.presenter.ask(wanted) };
@@ -155,10 +155,7 @@ export class PayService {
     return this.#presented(session, wanted, charged, answer);
   }
 
-  /**
-   * The payment is recorded before the first byte is saved, so that a later request goes on from
-   * there.
-   */
+  /** The payment is recorded before the first byte is saved, so that a later request can continue. */
   async #presentToSave(
     session: Session,
     wanted: Purchase,
@@ -181,7 +178,7 @@ export class PayService {
     });
   }
 
-  /** @returns what is paid, and saved as far as it could be. */
+  /** @returns the paid purchase, saved as far as possible. */
   async #save(
     session: Session,
     wanted: Purchase,
@@ -191,7 +188,7 @@ export class PayService {
     const { intentId } = wanted;
     const { address } = session.wallet;
     const { deal, state, result } = intent;
-    // An intent restored from the journal lacks the answer, and where it was to be saved.
+    // An intent restored from the journal lacks the answer and the name to save it under.
     const isLost = state === 'paid' && result === undefined;
     const save = intent.save ?? (isLost ? wanted.save : undefined);
     if (deal === undefined || save === undefined || intent.save?.file !== undefined) {
@@ -226,16 +223,16 @@ export class PayService {
   ): Promise<PaymentView> {
     const { address } = session.wallet;
     const { intent, record } = charged;
-    // It keeps its one payment.
+    // The intent keeps its one payment.
     if (answer === undefined) return paymentView(intentId, intent, 'pending');
     const isSuccess = receiptOf(answer)?.['success'] === true;
-    // A redirect is no answer, and the payment does not follow it.
+    // A redirect is not an answer, and the payment does not follow it.
     if (answer.status < 300) {
       const paid = await this.records.answered(address, intentId, charged, { answer });
       const patienceMs = isSuccess ? SHOWN_WITHIN_MS : 0;
       return this.records.shown(address, intentId, { intent: paid, record }, patienceMs);
     }
-    // An error for which the seller says to have the money is all there will be, once the chain says so too.
+    // An error answer of a paid seller is final once the chain shows the payment.
     if (save === undefined && isSuccess) {
       const claimed = await this.records.claimed(address, intentId, charged, answer);
       return this.records.shown(address, intentId, { intent: claimed, record });
@@ -262,7 +259,7 @@ export class PayService {
       result: resultOf(answer),
       ...(file !== undefined && { save: { name: file.name, file } }),
     };
-    // An error may be over by the next try.
+    // An error may be gone at the next attempt.
     if (answer.status < 400) {
       await this.records.keep(session.wallet.address, intentId, free, replaces);
     }
@@ -270,7 +267,7 @@ export class PayService {
   }
 }
 
-/** The record of a purchase whose answer was lost and whose payment the chain proves. */
+/** The record of a purchase with a lost answer, whose payment the chain proves. */
 function paidFor({ name }: NonNullable<Purchase['save']>): Pick<Intent, 'state' | 'save'> {
   return { state: 'paid', save: { name } };
 }

@@ -3,11 +3,11 @@ import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import { bytes32Of } from '../rules/payment-message.js';
 import type { AcceptedOffer } from './intent.js';
 
-/** A signed payment, as it is shown to a seller. */
+/** A signed payment in the form that a seller gets. */
 export interface SignedPayment {
-  /** What sellers on MCP read. */
+  /** The payload, for sellers on MCP. */
   readonly payload: JsonObject;
-  /** Name and value of the header that sellers over HTTP read: base64 of the payload. */
+  /** Name and value of the header for sellers over HTTP: base64 of the payload. */
   readonly header: readonly [name: string, value: string];
 }
 

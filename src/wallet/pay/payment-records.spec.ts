@@ -53,10 +53,20 @@ describe('a purchase that a seller has answered', () => {
     let asked = 0;
     const records = new PaymentRecords(
       {
-        read: () => Promise.resolve(undefined),
+        read: () => {
+          const result = kept.at(-1)?.result;
+          const intent: Intent = { ...ANSWERED, result };
+          return Promise.resolve(result && { intent, record: '1/x' });
+        },
         write: (_wallet, _id, intent) => {
           kept.push(intent);
           return Promise.resolve(true);
+        },
+      },
+      {
+        take: () => {
+          asksForRoom += 1;
+          return Promise.resolve(hasRoom);
         },
       },
       { ofIntent: () => Promise.resolve(undefined) },
@@ -80,10 +90,41 @@ describe('a purchase that a seller has answered', () => {
     );
     const shown = (intent: Intent, patienceMs = 0) =>
       records.shown(WALLET, 'i', { intent, record: '1/x' }, patienceMs);
-    return { shown, kept, journal };
+    const keep = (intent: Intent) => records.keep(WALLET, 'i', intent, '1/x');
+    return { shown, keep, kept, journal };
   }
 
   let isFull = false;
+  let hasRoom = true;
+  let asksForRoom = 0;
+
+  it('is kept without its answer where that has no room, and a free one is not kept', async () => {
+    const { keep, shown, kept } = where({ kind: 'spent' });
+    hasRoom = false;
+    await keep(ANSWERED);
+    expect(kept).toMatchObject([{ state: 'paid', result: { body: '', isCutOff: true } }]);
+    expect(await shown(ANSWERED)).toMatchObject({ status: 'paid', body: 'b' });
+    expect(kept[1]).toMatchObject({ isProven: true, result: { body: '', isCutOff: true } });
+    await keep({ ...ANSWERED, state: 'free', deal: undefined });
+    hasRoom = true;
+    expect(kept).toHaveLength(2);
+    await keep({ ...ANSWERED, state: 'free', deal: undefined });
+    expect(kept[2]).toMatchObject({ state: 'free', result: { body: 'b' } });
+  });
+
+  it('takes room once: when it is proven it is stored already', async () => {
+    const { keep, shown, kept } = where({ kind: 'spent' });
+    asksForRoom = 0;
+    await keep(ANSWERED);
+    hasRoom = false;
+    await shown(ANSWERED);
+    hasRoom = true;
+    expect(kept).toMatchObject([
+      { result: { body: 'b' } },
+      { isProven: true, result: { body: 'b' } },
+    ]);
+    expect(asksForRoom).toBe(1);
+  });
 
   it('is presented, and names no transaction, until the chain shows it', async () => {
     const { shown, kept, journal } = where({ kind: 'open' });

@@ -4,26 +4,34 @@ import type { Address, Hex } from 'viem';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
 import type { FetchAnswer } from '../../platform/fetch/safe-fetch.js';
 import { FacilitatorError } from '../../protocol/errors.js';
-import { Asking } from '../asks/asking.js';
+import { ApprovalRequests } from '../asks/approval-requests.js';
 import { Journal } from '../audit/journal.js';
 import { Reconciler } from '../budget/reconciler.js';
 import { SpendingStore } from '../budget/spending-store.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
+import { AnswerRoom } from './answer-room.js';
 import { type ChargedDeal, storedIntent } from './charger.js';
-import { type AcceptedOffer, type Intent, IntentStore, type StoredRecord } from './intent.js';
+import {
+  type AcceptedOffer,
+  type Intent,
+  IntentStore,
+  type StoredIntent,
+  type StoredRecord,
+} from './intent.js';
 import { receiptOf, resultOf } from './presenter.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView, viewOf } from './views.js';
 
 const LOOK_AGAIN_MS = 250;
 
-/** Notes and tells what became of purchases; pays nothing. */
+/** Records and returns the results of purchases; it pays nothing. */
 @Injectable()
 export class PaymentRecords {
   constructor(
     @Inject(IntentStore) private readonly intents: Pick<IntentStore, 'read' | 'write'>,
-    @Inject(Asking) private readonly asking: Pick<Asking, 'ofIntent'>,
+    @Inject(AnswerRoom) private readonly room: Pick<AnswerRoom, 'take'>,
+    @Inject(ApprovalRequests) private readonly approvals: Pick<ApprovalRequests, 'ofIntent'>,
     @Inject(SpendingStore) private readonly store: Pick<SpendingStore, 'history'>,
     @Inject(Reconciler) private readonly reconciler: Pick<Reconciler, 'look' | 'transactionOf'>,
     @Inject(Journal) private readonly journal: Pick<Journal, 'append'>,
@@ -31,7 +39,7 @@ export class PaymentRecords {
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
-  /** What became of an intent. Looks at the chain where that can tell more. */
+  /** The state of an intent. Reads the chain where it may know more. */
   async status(session: Session, intentId: string): Promise<PaymentView> {
     const { address } = session.wallet;
     const stored = await this.intents.read(address, intentId);
@@ -47,9 +55,9 @@ export class PaymentRecords {
   }
 
   /**
-   * A purchase as the chain shows it. What a final block shows is kept, with the transaction.
+   * A purchase as the chain shows it. A final result is stored with its transaction.
    *
-   * @param patienceMs - for how long the chain is asked again about a payment that it does not show.
+   * @param patienceMs - how long the chain is asked again about a payment that it does not show.
    */
   async shown(
     wallet: Address,
@@ -84,7 +92,10 @@ export class PaymentRecords {
     return paymentView(intentId, seen, isAnswered ? 'paid' : 'paid_without_content');
   }
 
-  /** That a seller has answered as if it were paid; whether it is, the chain says. @returns the intent, as it is now. */
+  /**
+   * Records that a seller has answered as if it were paid; the chain says whether it is. @returns the intent as it is
+   * now.
+   */
   async answered(
     wallet: Address,
     intentId: string,
@@ -95,13 +106,13 @@ export class PaymentRecords {
     try {
       await this.keep(wallet, intentId, paid, record);
     } catch (error) {
-      // It is presented and answered: what could not be noted must not keep the answer from the buyer.
+      // The payment is presented and answered, so a failed record must not keep the answer from the buyer.
       if (!(error instanceof FacilitatorError)) throw error;
     }
     return paid;
   }
 
-  /** An answer that says to be paid for, kept until the chain says so too. @returns the intent with it. */
+  /** Stores an answer that claims to be paid until the chain shows it. @returns the intent with it. */
   async claimed(
     wallet: Address,
     intentId: string,
@@ -113,12 +124,26 @@ export class PaymentRecords {
     return claimed;
   }
 
-  /** @param replaces - the text it was read as. What another process has noted since stays. */
+  /**
+   * An answer without room is not stored. Without it a free purchase is made again, and a paid one stays paid.
+   *
+   * @param replaces - the text that was read. A later record of another process stays.
+   */
   async keep(wallet: Address, intentId: string, intent: Intent, replaces: string): Promise<void> {
-    await this.intents.write(wallet, intentId, storedIntent(intent), replaces);
+    const stored = storedIntent(intent);
+    const hasRoom =
+      intent.result === undefined ||
+      (await this.room.take(wallet, Buffer.byteLength(JSON.stringify(stored))));
+    if (hasRoom) await this.intents.write(wallet, intentId, stored, replaces);
+    else if (intent.state !== 'free') {
+      await this.intents.write(wallet, intentId, withoutBody(stored), replaces);
+    }
   }
 
-  /** If the journal cannot take it now, the next request for it proves it again. */
+  /**
+   * If the journal cannot store it now, the next request proves it again. An answer that is stored takes no more room, and
+   * one that had no room gets none.
+   */
   async #keepProven(
     wallet: Address,
     intentId: string,
@@ -138,10 +163,20 @@ export class PaymentRecords {
           httpStatus: result.httpStatus,
         });
       }
-      const proven = storedIntent({ ...intent, isProven: true });
-      await this.intents.write(wallet, intentId, proven, record);
+      const proven = { ...intent, isProven: true };
+      const there = (await this.intents.read(wallet, intentId))?.intent;
+      const isStored =
+        there?.state === 'paid' &&
+        there.result !== undefined &&
+        there.deal?.spending.id === deal.spending.id;
+      if (isStored) {
+        const stored = storedIntent({ ...proven, result: there.result });
+        await this.intents.write(wallet, intentId, stored, record);
+      } else {
+        await this.keep(wallet, intentId, proven, record);
+      }
     } catch (error) {
-      // It is paid: what could not be noted must not keep the answer from the buyer.
+      // It is paid, so a failed record must not keep the answer from the buyer.
       if (!(error instanceof FacilitatorError)) throw error;
     }
   }
@@ -159,7 +194,7 @@ export class PaymentRecords {
     });
     const views = await Promise.all(
       known.map(({ id, one }) =>
-        // One of which the chain may never say more is looked up when it is asked for by name.
+        // An intent whose outcome the chain may never show is looked up only when it is requested by name.
         one.intent.state === 'paid'
           ? this.shown(wallet.address, id, one)
           : Promise.resolve(viewOf(id, one.intent)),
@@ -168,14 +203,14 @@ export class PaymentRecords {
     return views.map(({ body, bodyEncoding, isCutOff, contentType, ...view }) => view);
   }
 
-  /** The open question to the owner about an intent, if nothing was charged for it since. */
+  /** The open request to the owner for an intent, if nothing was charged for it since. */
   async #askedView(session: Session, intentId: string): Promise<PaymentView | undefined> {
-    const standing = await this.asking.ofIntent(session, intentId);
+    const standing = await this.approvals.ofIntent(session, intentId);
     if (standing === undefined || standing.state === 'used') return undefined;
     return askedView(standing, this.settings.publicUrl, this.now());
   }
 
-  /** Where a purchase that was charged stands, by the chain: what a seller says of it is no evidence. */
+  /** The state of a charged purchase by the chain, because a seller's claim is no evidence. */
   async chainStatusOf(
     wallet: Address,
     { result }: Pick<Intent, 'result'>,
@@ -188,12 +223,18 @@ export class PaymentRecords {
   }
 }
 
-/** One purchase that cannot be opened hides no other. */
+function withoutBody({ result, ...stored }: StoredIntent): StoredIntent {
+  return result === undefined
+    ? stored
+    : { ...stored, result: { ...result, body: '', isCutOff: true } };
+}
+
+/** A purchase that cannot be decrypted hides no other. */
 function leftOut(error: unknown): undefined {
   if (!(error instanceof WalletError)) throw error;
 }
 
-/** The transaction is the one that the seller names. */
+/** The transaction is the one from the seller. */
 function withAnswer(intent: Intent, answer: FetchAnswer): Intent {
   const sent = receiptOf(answer)?.['transaction'];
   const transaction =

@@ -18,9 +18,12 @@ import type { AcceptedOffer, Result } from './intent.js';
 import { type SignedPayment, signedPayment } from './payment-header.js';
 import { WalletFetch } from './wallet-fetch.js';
 
-/** A seller that says "pending" is asked again this often, with the same payment. */
+/** Pause before a seller that answers "pending" is asked again with the same payment. */
 const PENDING_RETRY_MS = 1000;
-/** Of a request with a payment, which may have left before: also where the seller's name leads elsewhere by now. */
+/**
+ * Errors of a request whose payment may have been sent before, also if the seller's name resolves to another address
+ * now.
+ */
 const INDETERMINATE_ERRORS: ReadonlySet<string> = new Set(['fetch_failed', 'fetch_refused']);
 
 interface Sending<A> {
@@ -28,7 +31,7 @@ interface Sending<A> {
   readonly send: (request: FetchRequest, payment: SignedPayment, signal: AbortSignal) => Promise<A>;
 }
 
-/** Asks sellers: without a payment, or with a charged one, which it signs the same each time. */
+/** Calls sellers, without a payment or with a charged one, which has the same signature each time. */
 @Injectable()
 export class Presenter {
   constructor(
@@ -48,7 +51,7 @@ export class Presenter {
       : this.mcpSeller.call(wanted, wanted.tool, undefined, signal);
   }
 
-  /** @returns `undefined` when it is not known whether the seller got it. */
+  /** @returns `undefined` when it is unknown whether the seller got it. */
   present(
     session: Session,
     wanted: Purchase,
@@ -65,9 +68,9 @@ export class Presenter {
   }
 
   /**
-   * The same where the body is read as it comes.
+   * The same, with a body that is read while it arrives.
    *
-   * @param signal - ends it, the body as well.
+   * @param signal - aborts the request and the body.
    */
   open(
     session: Session,
@@ -85,7 +88,7 @@ export class Presenter {
     return this.#present(session, wanted, charged, { signal, send });
   }
 
-  /** The header of a payment that was made before, for who is to see that it was. */
+  /** The header of an earlier payment, as proof for its receiver. */
   async headerOf(session: Session, deal: AcceptedOffer): Promise<readonly [string, string]> {
     return (await this.#signedPayment(session, deal)).header;
   }
@@ -142,7 +145,10 @@ export class Presenter {
       message = eip3009Message({ ...token, eip712: token.eip712 }, terms);
     }
     if (message === undefined) {
-      throw new WalletError('unavailable', 'The token is no longer configured.');
+      throw new WalletError(
+        'unavailable',
+        'The token of this payment is no longer configured. The operator has to add it to WALLET_ASSETS again.',
+      );
     }
     const key = tagOf(`${address}${spending.id}`);
     const signature = await signer.signAuthorized(session, message, key);

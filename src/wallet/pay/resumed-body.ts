@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FetchError, type OpenAnswer } from '../../platform/fetch/safe-fetch.js';
 import { WalletError } from '../wallet-error.js';
 
-/** One after the other without a byte between them. */
+/** Consecutive failures without a byte between them. */
 const FAILURES_MAX = 6;
-/** Of one body in all: each may have brought a byte. */
+/** Limit for one body: each attempt may have brought a byte. */
 const RESUMED_MAX = 64;
 const PAUSE_MS = 200;
-/** Of a server that has no time now. */
+/** Statuses of a server that is temporarily unavailable. */
 const LATER: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 const RANGE = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15})$/;
 
@@ -22,22 +22,22 @@ export interface ExpectedFile {
 }
 
 export interface BodySource {
-  /** The answer whose body is wanted. */
+  /** The answer with the wanted body. */
   readonly first: OpenAnswer;
-  /** The same again, asked with more headers: what is paid stays paid. @throws FetchError */
+  /** Repeats the request with more headers, without paying again. @throws FetchError */
   readonly again: (headers: Readonly<Record<string, string>>) => Promise<OpenAnswer>;
   readonly expected: ExpectedFile;
   readonly maxBytes: number;
-  /** Ends it all. */
+  /** Aborts everything. */
   readonly signal: AbortSignal;
-  /** Milliseconds before the second try of one after the other; each next one waits twice as long. */
+  /** Milliseconds before the second of consecutive attempts; each further pause is twice as long. */
   readonly pauseMs?: number;
 }
 
 /**
- * A body that goes on where its connection broke off, as long as it is the same file: by a range
- * where the server has them, else by reading again what was read. It ends only when it is complete
- * and as expected; else it throws, so that a part is never taken for the whole.
+ * A body that resumes after its connection broke off, as long as it is the same file: by a range where the server
+ * supports it, otherwise by reading the beginning again. It ends only when it is complete and as expected; otherwise it
+ * throws, so that a part never counts as the whole.
  */
 export class ResumedBody implements AsyncIterable<Buffer> {
   readonly #hash = createHash('sha256');
@@ -51,17 +51,17 @@ export class ResumedBody implements AsyncIterable<Buffer> {
     this.#size = sent === undefined ? source.expected.size : Number(sent);
   }
 
-  /** The error it threw: its reader may report it as something else. */
+  /** The error it threw; its reader may report it as another one. */
   get problem(): unknown {
     return this.#problem;
   }
 
-  /** `undefined` where it is not known. */
+  /** `undefined` where it is unknown. */
   get size(): number | undefined {
     return this.#size;
   }
 
-  /** Hex. To be asked once, when all was read. */
+  /** Hex. Call it once, after all bytes were read. */
   sha256(): string {
     return this.#hash.copy().digest('hex');
   }
@@ -98,12 +98,12 @@ export class ResumedBody implements AsyncIterable<Buffer> {
     }
   }
 
-  /** @throws WalletError when it cannot be gone on with. */
+  /** @throws WalletError when it cannot be resumed. */
   async #resumed(failures: number): Promise<readonly [answer: OpenAnswer, skip: number]> {
     const { first, again, expected, signal, pauseMs = PAUSE_MS } = this.source;
     const etag = first.headers['etag'];
     const isSame = etag?.startsWith('"') === true;
-    // Whether it is the same file has to be seen from its name or from its bytes.
+    // The name or the bytes have to show that it is the same file.
     if (this.#size === undefined || (!isSame && expected.sha256 === undefined)) throw brokenOff();
     const headers = { range: `bytes=${this.#bytes}-`, ...(isSame && { 'if-range': etag }) };
     for (let failed = failures; failed < FAILURES_MAX; failed += 1) {
@@ -147,7 +147,7 @@ export class ResumedBody implements AsyncIterable<Buffer> {
   }
 }
 
-/** Said by the signal itself. */
+/** The signal itself reports it. */
 function over(): void {
   // Nothing to do.
 }

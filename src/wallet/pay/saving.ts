@@ -21,11 +21,11 @@ const NAME_MAX = 128;
 /** A paid file that is to be saved. */
 interface PaidFile {
   readonly deal: AcceptedOffer;
-  /** The seller's access token, which the next request presents; without one it presents the payment again. */
+  /** The seller's access token for the next request; without one, the payment is presented again. */
   readonly access: string | undefined;
 }
 
-/** Saves what was bought. Nothing here pays: what is shown was paid before. */
+/** Saves a purchase. It pays nothing: the presented payment was made before. */
 @Injectable()
 export class Saving {
   constructor(
@@ -34,7 +34,7 @@ export class Saving {
     @Inject(WALLET_HUB) private readonly hub: WalletHub | undefined,
   ) {}
 
-  /** Before anything is asked or paid. @throws WalletError for what cannot be saved. */
+  /** Before any request. @throws WalletError for a purchase that cannot be saved. */
   assertPossible({ save, method, headers }: Purchase): void {
     if (save === undefined) return;
     if (this.hub === undefined) throw noHub();
@@ -46,12 +46,12 @@ export class Saving {
     }
   }
 
-  /** Before it is paid. @throws WalletError for an offer of more than is saved. */
+  /** Before the payment. @throws WalletError for an offer above the size limit. */
   assertSize(requirements: AcceptedOffer['requirements']): void {
     this.#saver.assertSize(expectedIn(requirements));
   }
 
-  /** Does what saves something. What is not read by its end is not waited for: its connections are closed. */
+  /** Runs a task that saves. Connections with unread data are closed at its end. */
   async during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
     const late = AbortSignal.timeout(this.#saver.timeoutMs);
@@ -63,8 +63,8 @@ export class Saving {
   }
 
   /**
-   * @param first - the answer that brought it; without it the seller is asked again.
-   * @throws WalletError where it is not saved; asked again it may be.
+   * @param first - the answer with the file; without it the seller is asked again.
+   * @throws WalletError where it is not saved; a repeated call may save it.
    */
   async savePaid(
     session: Session,
@@ -86,9 +86,9 @@ export class Saving {
   }
 
   /**
-   * Asks for what may cost nothing; then it is saved at once, for not everything is given twice.
+   * Requests a resource that may be free. A free one is saved at once, because a seller may not give it twice.
    *
-   * @returns the answer, whose body is left out where it was saved.
+   * @returns the answer, without its body where it was saved.
    * @throws WalletError
    */
   async ask(
@@ -126,10 +126,7 @@ export class Saving {
     const { status, headers } = source.first;
     if (status !== 200) {
       await source.first.start().catch(() => undefined);
-      throw new WalletError(
-        'fetch_failed',
-        `The seller does not send the file now: status ${status}.`,
-      );
+      throw new WalletError('fetch_failed', `The seller did not send the file: status ${status}.`);
     }
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
       await source.first.start().catch(() => undefined);
@@ -150,11 +147,11 @@ export class Saving {
 function noHub(): WalletError {
   return new WalletError(
     'not_found',
-    'This wallet has no file hub to save to: its operator names one by WALLET_HUB_URL.',
+    'This wallet has no file hub to save to. Its operator can set WALLET_HUB_URL.',
   );
 }
 
-/** An answer whose body is kept elsewhere. */
+/** An answer whose body is stored elsewhere. */
 export function withoutBody(answer: OpenAnswer): FetchAnswer {
   return { ...answer, body: Buffer.alloc(0), isCutOff: false };
 }
@@ -165,9 +162,7 @@ export function accessIn({ headers }: Pick<OpenAnswer, 'headers'>): string | und
   return access !== undefined && access.length <= ACCESS_MAX ? access : undefined;
 }
 
-/**
- * The seller's offer, as the file hub writes it. Other values are taken as they are, unverified.
- */
+/** The seller's offer, as the file hub writes it. Other values are used unverified. */
 function expectedIn(requirements: AcceptedOffer['requirements']): ExpectedFile {
   const { sha256, size, contentType } = readOptionalObject(requirements['extra']) ?? {};
   return {
@@ -177,7 +172,7 @@ function expectedIn(requirements: AcceptedOffer['requirements']): ExpectedFile {
   };
 }
 
-/** The last part of a path as a name, as far as it is one. */
+/** The last part of a path as a file name, as far as possible. */
 export function nameFor(url: string): string {
   const last = isUrl(url) ? (new URL(url).pathname.split('/').at(-1) ?? '') : '';
   const name = decoded(last)
@@ -186,7 +181,7 @@ export function nameFor(url: string): string {
   return /^\.{0,2}$/.test(name) || /\p{Cs}/u.test(name) ? 'file' : name;
 }
 
-/** To the same server what was meant for it, and to another nothing. */
+/** The agent's headers go to the same server only. */
 function requestOf({ url: asked, headers, method }: Purchase, url: string): FetchRequest {
   const isSameOrigin = new URL(url).origin === new URL(asked).origin;
   return { url, method, headers: isSameOrigin ? headers : {}, body: undefined };
@@ -200,7 +195,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The seller's result is unknown then, so the payment is pending. */
+/** The seller's result is then unknown, so the payment is pending. */
 export function brokenOff(error: unknown): undefined {
   if (!(error instanceof WalletError) || error.code !== 'fetch_failed') throw error;
 }

@@ -5,7 +5,7 @@ import type { CurrentAsk } from '../asks/ask.js';
 import { askView } from '../asks/ask-view.js';
 import type { Intent } from './intent.js';
 
-/** An amount as agents and people read it. */
+/** An amount for agents and people. */
 interface AmountView {
   /** Atomic units. */
   readonly atomic: string;
@@ -17,14 +17,14 @@ interface AmountView {
 }
 
 /**
- * - `paid`: the chain shows it paid, and it is answered. `free`: answered without payment.
+ * - `paid`: the chain shows the payment, and the seller has answered. `free`: answered without a payment.
  * - `presented`: the seller has answered, and the chain does not show the payment yet.
- * - `pending`: the payment is signed, its outcome is not known yet. Repeat the request with the same intent.
+ * - `pending`: the payment is signed, its outcome is unknown. Repeat the request with the same intent.
  * - `paid_without_content`: the chain shows it paid, but the answer was lost or refused.
- * - `paid_not_saved`: paid for, and not all of it is saved yet. Repeat the request with the same intent.
+ * - `paid_not_saved`: paid, and not completely saved yet. Repeat the request with the same intent.
  * - `not_paid`: nothing was paid and nothing will be.
- * - `awaiting_owner`: nothing is paid before the owner says yes. `approved`: it is paid when it is asked for
- *   again. `denied`, `expired`: the owner said no, or nothing in time.
+ * - `awaiting_owner`: nothing is paid before the owner approves. `approved`: the next request pays. `denied`,
+ *   `expired`: the owner refused, or did not answer in time.
  */
 export type PaymentStatus =
   | 'paid'
@@ -53,29 +53,29 @@ export interface PaymentView {
   readonly body?: string;
   readonly bodyEncoding?: 'utf8' | 'base64';
   readonly isCutOff?: boolean;
-  /** Where the owner answers, and until when. */
+  /** The URL where the owner answers, and the deadline. */
   readonly ask?: { readonly url: string; readonly expiresAt: string };
-  /** Where it is at the hub, in place of the body. */
+  /** The place at the hub, instead of the body. */
   readonly saved?: { readonly name: string; readonly size: number; readonly sha256: string };
   readonly message: string;
 }
 
 const MESSAGES: Readonly<Record<PaymentStatus, string>> = {
-  paid: 'Paid and answered. Asking again with the same intent gives this answer and pays nothing.',
-  free: 'Answered without payment.',
+  paid: 'The payment was made and the seller answered. A request with the same intentId gives this answer again and pays nothing.',
+  free: 'The seller answered without a payment.',
   presented:
-    'The seller has answered, and the chain does not show the payment yet. Nothing else is paid for this intent while it may land. Ask again with the same intent to see whether it did.',
+    'The seller has answered, and the chain does not show the payment yet. The wallet pays nothing else for this intentId while the payment can still be mined. Repeat the request with the same intentId to see the result.',
   pending:
-    'The payment is signed and may land; nothing else will be paid for this intent. Repeat the request with the same intent.',
+    'The payment is signed and can still be mined. The wallet pays nothing else for this intentId. Repeat the request with the same intentId to see the result.',
   paid_without_content:
-    'The payment landed, but there is no answer to give. Take it up with the seller.',
+    'The payment was made, but the wallet has no answer of the seller. Ask the seller for the content.',
   paid_not_saved:
-    'The seller has answered for it, and not all is saved yet. Ask again with the same intent: nothing more is paid, and it goes on.',
-  not_paid: 'Nothing was paid, and nothing will be.',
+    'The payment was made, and the file is not completely saved yet. Repeat the request with the same intentId: the wallet continues to save and pays nothing more.',
+  not_paid: 'The payment was not made, and it will not be made.',
   awaiting_owner:
-    'The rules ask the owner about a payment as large as this. Show the user the link in "ask"; once it is signed there, ask again with the same intent. Nothing is paid before.',
-  approved: 'The owner has said yes. Ask again with the same intent to pay.',
-  denied: 'The owner said no. Nothing was paid.',
+    'A payment of this amount needs the approval of the owner. Show the user the link in "ask". When the owner has signed there, repeat the request with the same intentId. Nothing is paid before that.',
+  approved: 'The owner approved the payment. Repeat the request with the same intentId to pay.',
+  denied: 'The owner denied the payment. Nothing was paid.',
   expired:
     'The owner did not answer in time, or the purchase was not requested again after the answer. Nothing was paid.',
 };
@@ -103,7 +103,7 @@ export function paymentView(
   { url, method, at, deal, result, transaction: named, save }: Intent,
   status: PaymentStatus,
 ): PaymentView {
-  // A seller's claim about a payment is not shown before the chain shows the payment.
+  // A seller's claim about a payment is shown only after the chain shows the payment.
   const transaction = SHOWN_BY_CHAIN.has(status) ? named : undefined;
   return {
     intentId,
@@ -136,7 +136,7 @@ export function paymentView(
   };
 }
 
-/** Those in which the chain has shown the payment. */
+/** Statuses in which the chain has shown the payment. */
 const SHOWN_BY_CHAIN: ReadonlySet<PaymentStatus> = new Set(['paid', 'paid_without_content']);
 
 function messageOf(status: PaymentStatus, transaction: string | undefined): string {
@@ -146,11 +146,11 @@ function messageOf(status: PaymentStatus, transaction: string | undefined): stri
     : MESSAGES[status];
 }
 
-/** What an owner is asked, as its agent sees it. @param now - Unix seconds. */
+/** A request for approval, as its agent sees it. @param now - Unix seconds. */
 export function askedView(standing: CurrentAsk, publicUrl: string, now: number): PaymentView {
   const { page, expiresAt, askedAt, status, ...shown } = askView(standing, publicUrl, now);
   const { intentId, url, method, amount, payTo } = shown;
-  // A used approval has become a purchase, and is shown as one.
+  // A used approval has become a purchase and is shown as one.
   const known = status === 'used' ? 'approved' : status;
   return {
     intentId,
@@ -165,7 +165,7 @@ export function askedView(standing: CurrentAsk, publicUrl: string, now: number):
   };
 }
 
-/** An intent as it is noted; the chain may tell more of one that is `pending`. */
+/** An intent as recorded; the chain may know more about a `pending` one. */
 export function viewOf(intentId: string, intent: Intent): PaymentView {
   return paymentView(intentId, intent, statusOf(intent));
 }

@@ -10,7 +10,7 @@ import {
 import { WalletError } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
-/** Fetches for an agent; what goes wrong is said as the wallet says it. */
+/** Fetches for an agent, with errors in the wallet's own words. */
 @Injectable()
 export class WalletFetch {
   readonly #safe: SafeFetch;
@@ -44,9 +44,9 @@ export class WalletFetch {
   }
 
   /**
-   * Without waiting for the body, which may be of any size. Redirects are not followed.
+   * Resolves before the body arrives, which may have any size. Redirects are not followed.
    *
-   * @param headers - of this wallet, such as a payment.
+   * @param headers - of the wallet itself, such as a payment.
    * @throws WalletError like {@link fetch}; the body throws a `FetchError` where it breaks off.
    */
   open(
@@ -74,8 +74,8 @@ async function rethrowing<T>(fetching: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The same request with the type of its body, where the agent named none and it is JSON: most sellers read no body
- * without its type, and would take the money for a request they find empty.
+ * The same request with the content type of its body, if the agent named none and the body is JSON: most sellers ignore
+ * a body without a type, and would take the money for an empty request.
  */
 export function withContentType(request: FetchRequest): FetchRequest {
   const { headers, body } = request;
@@ -84,7 +84,7 @@ export function withContentType(request: FetchRequest): FetchRequest {
   return { ...request, headers: { ...headers, 'content-type': 'application/json' } };
 }
 
-/** An object or a list: other JSON may as well be plain text. */
+/** An object or a list; other JSON may be plain text as well. */
 function isJson(body: string): boolean {
   if (!/^\s*[[{]/.test(body)) return false;
   try {

@@ -22,7 +22,7 @@ import type { CustodialWallet } from './wallet-provider.js';
 
 const SENT_LIFE_SECONDS = 86_400;
 
-/** Everything of it is settled: signed again it is the same transaction, with the same account nonce. */
+/** Every field is fixed, so signing again makes the same transaction with the same account nonce. */
 export type UnsignedTransaction = TransactionSerializableEIP1559 & {
   readonly chainId: number;
   readonly nonce: number;
@@ -33,7 +33,7 @@ interface Sending {
   readonly wanted: WantedTransaction;
   /** The same key sends the same transaction, never a second one. */
   readonly key: string;
-  /** Whether it may have been sent under this key; then only that one is sent again. */
+  /** Whether it may have been sent under this key; then only the stored one is sent again. */
   readonly isRepeat: boolean;
   /** @returns the signed bytes of exactly this transaction. */
   readonly sign: (unsigned: UnsignedTransaction) => Promise<Hex>;
@@ -57,12 +57,12 @@ export class TransactionSender {
   async send({ wallet, wanted, key, isRepeat, sign }: Sending): Promise<Hex> {
     const chain = this.chains.served(wanted.chainId);
     if (chain === undefined)
-      throw new WalletError('INVALID_TRANSACTION', 'This network is not served here.');
+      throw new WalletError('INVALID_TRANSACTION', 'This service does not serve this network.');
     return this.locks.hold(`tx:${wanted.chainId}:${wallet.address}`, async () => {
       const place = sentTransactionKey(wallet.address, key);
       const stored = readStored(await this.#read(place));
       if (stored?.kind === 'signed') return broadcast(chain, stored.raw, true);
-      // Charged before, and what was signed then is lost: a second one could pay twice.
+      // Charged before, and the signed transaction was lost: a second one could pay twice.
       if (stored === undefined && isRepeat) throw unknownOutcome();
       const unsigned = stored?.unsigned ?? (await prepare(chain, wallet, wanted));
       await this.#store(place, UNSIGNED_MARK + serializeTransaction(unsigned));
@@ -72,7 +72,7 @@ export class TransactionSender {
     });
   }
 
-  /** @throws WalletError `outcome_unknown` for what no wallet process has stored. */
+  /** @throws WalletError `outcome_unknown` for a record that no wallet process has written. */
   async #read(place: string): Promise<string | undefined> {
     const sealed = await redisCall('wallet_transaction', this.redis.get(place));
     if (sealed === null) return undefined;
@@ -87,7 +87,7 @@ export class TransactionSender {
   }
 }
 
-/** In front of what is not signed yet. */
+/** Prefix of a record that is not signed yet. */
 const UNSIGNED_MARK = 'unsigned:';
 
 type Stored =
@@ -147,13 +147,16 @@ async function broadcast(chain: EvmChain, raw: Hex, isRepeat: boolean): Promise<
   const results = await chain.broadcast(raw);
   const kinds = results.map(({ kind }) => kind);
   if (kinds.includes('accepted') || kinds.includes('already_known')) return keccak256(raw);
-  // Its nonce is used: by the transaction itself, if it was sent before.
+  // Its nonce is used, by the transaction itself if it was sent before.
   if (isRepeat && kinds.includes('nonce_too_low')) {
     if (await isOnChain(chain, keccak256(raw))) return keccak256(raw);
     throw unknownOutcome();
   }
   if (kinds.includes('no_funds')) {
-    throw new WalletError('INSUFFICIENT_FUNDS', 'The wallet has too little native coin.');
+    throw new WalletError(
+      'INSUFFICIENT_FUNDS',
+      'The wallet has too few native coins for the value and the gas.',
+    );
   }
   if (kinds.length > 0 && kinds.every((kind) => kind !== 'unknown')) {
     throw new WalletError('INVALID_TRANSACTION', 'The chain refuses this transaction.');
@@ -172,5 +175,8 @@ async function isOnChain(chain: EvmChain, hash: Hex): Promise<boolean> {
 }
 
 function unknownOutcome(): WalletError {
-  return new WalletError('outcome_unknown', 'It is unknown whether the transaction was sent.');
+  return new WalletError(
+    'outcome_unknown',
+    'It is unknown whether the transaction was sent. Check the chain before sending another transaction.',
+  );
 }

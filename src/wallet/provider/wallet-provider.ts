@@ -11,20 +11,19 @@ export interface CustodialWallet {
 }
 
 /**
- * Who keeps the keys. Nothing here decides what may be signed: callers do, before they call.
- * A key never leaves a provider; there is no export.
+ * Keeps the keys. Callers decide beforehand what may be signed. A key never leaves a provider; there is no export.
  *
- * Every method throws `WalletError`: `provider_refused` when the provider said no and nothing was
- * signed, `provider_unavailable` when it was not reached, `outcome_unknown` when it may have acted.
+ * Every method throws `WalletError`: `provider_refused` when the provider refused and nothing was signed,
+ * `provider_unavailable` when it was not reached, `outcome_unknown` when it may have acted.
  */
 export interface WalletProvider {
   readonly kind: 'local' | 'privy';
-  /** Why it cannot sign now, as far as is known without asking it. */
+  /** Why it cannot sign now, as far as is known without a request. */
   readonly condition: ProviderCondition | undefined;
   /** @throws Error that names the setting, when the provider cannot be used at all. */
   start(): Promise<void>;
   stop(): void;
-  /** The wallet of a subject, where there is one. */
+  /** The wallet of a subject, if it exists. */
   find(subject: string): Promise<CustodialWallet | undefined>;
   /**
    * The wallet of a subject, made if it does not exist: one wallet for any number of concurrent

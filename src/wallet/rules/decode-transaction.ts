@@ -3,7 +3,7 @@ import { readAddress } from '../../protocol/payment/wire-values.js';
 import type { KnownContracts } from './decode-typed-data.js';
 import type { Signable, WantedTransaction } from './spending.js';
 
-/** Function selectors (Solidity ABI) of ERC-20 and its kin. */
+/** Function selectors (Solidity ABI) of ERC-20 and related standards. */
 const TRANSFER = '0xa9059cbb';
 /** approve, increaseAllowance, decreaseAllowance, permit, setApprovalForAll, Permit2 approve. */
 const APPROVALS: ReadonlySet<string> = new Set([
@@ -19,10 +19,10 @@ const APPROVALS: ReadonlySet<string> = new Set([
 const TRANSACTION_LIFE_SECONDS = 3600;
 
 /**
- * Says what sending a transaction would do. Plain transfers are counted like payments; any other
- * call needs a scope of its own, because its effect is not known.
+ * Describes the effect of a transaction. Plain transfers are counted like payments; any other call needs its own scope,
+ * because its effect is unknown.
  *
- * @param id - names this transaction, once.
+ * @param id - unique for this transaction.
  * @param now - Unix seconds.
  */
 export function decodeTransaction(

@@ -13,7 +13,7 @@ import { eip3009Message, permit2Message, type TransferTerms } from './payment-me
 import { authorizationId, type Signable, type Spending, type TypedData } from './spending.js';
 import { type DigestedTypedData, digestOf } from './typed-data-digest.js';
 
-/** Tokens and contracts the wallet can tell payments by. */
+/** The tokens and contracts by which the wallet recognizes payments. */
 export interface KnownContracts {
   token(chainId: number, address: Address): WalletAsset | undefined;
   /** The x402 exact Permit2 proxy of a network that is served. */
@@ -21,9 +21,9 @@ export interface KnownContracts {
 }
 
 /**
- * Says what a signature over typed data would allow. It is a payment if its digest equals that of
- * the message rebuilt from the decoded values: then the rules see all that is signed. Nothing else
- * is hashed here, so that refused messages cost no hash.
+ * Describes what a signature over typed data would allow. It is a payment if its digest equals that of the message
+ * rebuilt from the decoded values, because then the rules see all signed values. Nothing else is hashed here, so a
+ * refused message costs no hash.
  *
  * @param wallet - the account that would sign.
  */
@@ -68,7 +68,7 @@ function decodeEip3009(
   });
   if (token?.eip712 === undefined || terms === undefined) return unknownTransfer(contract);
   if (readAddress(message['from']) !== wallet) {
-    return { kind: 'unsignable', why: 'it spends from another account than the wallet' };
+    return { kind: 'unsignable', why: 'the payment spends from an account that is not the wallet' };
   }
   const own = eip3009Message({ ...token, eip712: token.eip712 }, terms);
   if (!isSame(typedData, own)) return unknownTransfer(contract);
@@ -99,7 +99,7 @@ function decodePermit2(
   return { kind: 'payment', token, spending: spendingOf(token, 'permit2', terms) };
 }
 
-/** Whether both would be signed alike. Types are compared first: other ones are not worth a hash. */
+/** Whether both have the same digest. Types are compared first, because different ones need no hash. */
 function isSame(sent: DigestedTypedData, own: TypedData): boolean {
   for (const [struct, fields] of Object.entries(own.types)) {
     if (struct === 'EIP712Domain') continue;
@@ -144,14 +144,14 @@ export function spendingOf(
     payTo,
     amount,
     nonce,
-    // Far beyond any date; such a deadline is refused by its length.
+    // Far beyond any date; its length makes the rules refuse it.
     deadline: Number(
       deadline > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : deadline,
     ),
   };
 }
 
-/** Looks like a payment, but its token, domain or shape is not known. */
+/** Looks like a payment, but its token, domain or shape is unknown. */
 function unknownTransfer(contract: Address | undefined): Signable {
   return {
     kind: 'scoped',
@@ -160,7 +160,7 @@ function unknownTransfer(contract: Address | undefined): Signable {
   };
 }
 
-/** Known messages that move funds are recognised by name, unknown ones by contract. */
+/** Known messages that move funds are recognized by name, unknown ones by contract. */
 function movesFunds(
   primaryType: string,
   chainId: number,

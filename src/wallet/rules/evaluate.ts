@@ -26,13 +26,13 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** One budget a spending is charged to. */
+/** A budget that a spending is charged to. */
 export interface Charge {
   /** `undefined` for the wallet as a whole. */
   readonly list: string | undefined;
   /** Atomic units. */
   readonly budget: bigint;
-  /** Whose payments count; everybody's for the wallet as a whole. */
+  /** The payees whose payments count; all payees for the wallet as a whole. */
   readonly payees: readonly Address[] | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Charge {
 export interface AskRule {
   /** `undefined` for the wallet as a whole. */
   readonly list: string | undefined;
-  /** Atomic units. */
+  /** Allowed only with the owner's signature for this payment. */
   readonly askAbove: bigint;
 }
 
@@ -57,8 +57,8 @@ type Decision =
   | { readonly allowed: false; readonly refusal: Refusal };
 
 /**
- * Beyond this a signature could be spent long after it was counted, and its budget could not be
- * released for as long. Sellers usually ask for 300 seconds.
+ * A signature with a longer validity could be spent long after it was counted, and its budget could not be released
+ * until then. Sellers usually ask for 300 seconds.
  */
 export const VALIDITY_MAX_SECONDS = 3600;
 
@@ -68,8 +68,7 @@ export const STOPPED: Refusal = {
 };
 
 /**
- * Evaluates a signing request under the rules of its wallet. Budgets are checked where they are
- * charged.
+ * Evaluates a signing request under the rules of its wallet. Budgets are checked when they are charged.
  *
  * @param now - Unix seconds.
  */
@@ -77,14 +76,14 @@ export function evaluate(signable: Signable, policy: Policy, now: number): Decis
   if (!policy.active) return { allowed: false, refusal: STOPPED };
   switch (signable.kind) {
     case 'unsignable':
-      return refuse('unsignable', `The wallet never signs this: ${signable.why}.`);
+      return refuse('unsignable', `The wallet never signs this request: ${signable.why}.`);
     case 'scoped':
       return scoped(signable.scope, signable.what, policy);
     case 'transfer':
       if (!policy.scopes.includes('send_transaction')) {
         return scoped('send_transaction', 'a transaction', policy);
       }
-      // Costs gas alone.
+      // Costs only gas.
       if (signable.spending.amount === 0n && signable.spending.asset === zeroAddress) {
         return { allowed: true, spending: undefined, scope: 'send_transaction' };
       }
@@ -117,7 +116,7 @@ function evaluateSpending(spending: Spending, unit: Unit = NATIVE_COIN, policy: 
   }
   const lists = policy.payeeLists.filter(({ payees }) => payees.includes(spending.payTo));
   if (lists.length === 0 && !policy.otherPayees) {
-    return refuse('payee_not_listed', `${spending.payTo} is on no payee list of this wallet.`);
+    return refuse('payee_not_listed', `${spending.payTo} is not on a payee list of this wallet.`);
   }
   const charges: Charge[] = [{ list: undefined, budget: own.budget, payees: undefined }];
   const tooMuch = overLimit(spending, own, unit, undefined);

@@ -4,8 +4,8 @@ import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import type { TypedData } from './spending.js';
 
 /**
- * The two messages a wallet signs to pay in the exact scheme, as EIP-712 typed data. Payments are
- * judged and signed from these values alone: what an agent sent is compared with them, never signed.
+ * The two messages a wallet signs to pay in the exact scheme, as EIP-712 typed data. Payments are checked and signed
+ * from these values only; the agent's message is compared with them, and never signed.
  */
 
 const field = (name: string, type: string) => ({ name, type });

@@ -27,7 +27,7 @@ describe('rules as an owner writes them', () => {
 });
 
 describe('rules that were read, changed and sent back', () => {
-  const told = (atomic: string, decimal: string) => ({ atomic, decimal });
+  const amountOf = (atomic: string, decimal: string) => ({ atomic, decimal });
   const answered = {
     revision: 4,
     active: true,
@@ -38,10 +38,10 @@ describe('rules that were read, changed and sent back', () => {
       {
         asset: asset(1),
         symbol: 'SUSD',
-        perPayment: told('1500', '1.5'),
-        budget: told('9000', '9'),
-        spent: told('0', '0'),
-        left: told('9000', '9'),
+        perPayment: amountOf('1500', '1.5'),
+        budget: amountOf('9000', '9'),
+        spent: amountOf('0', '0'),
+        left: amountOf('9000', '9'),
       },
     ],
     payeeLists: [{ name: 'shops', payees: [payee(7)], limits: [] }],
@@ -84,11 +84,11 @@ describe('rules that were read, changed and sent back', () => {
     ['more decimals than the token has', { budget: { decimal: '0.0001' } }],
     ['no number', { budget: { decimal: '1e3' } }],
     ['an amount to ask above that is never reached', { askAbove: { decimal: '2' } }],
-    ['the decimal alone changed', { perPayment: told('1500', '15') }],
-    ['atomic units alone changed', { budget: told('90000', '9') }],
-    ['another number of decimals', { budget: told('9000', '0.9') }],
+    ['the decimal alone changed', { perPayment: amountOf('1500', '15') }],
+    ['atomic units alone changed', { budget: amountOf('90000', '9') }],
+    ['another number of decimals', { budget: amountOf('9000', '0.9') }],
     ['no decimal', { budget: { atomic: '9000' } }],
-    ['two forms of askAbove that differ', { askAbove: told('100', '1') }],
+    ['two forms of askAbove that differ', { askAbove: amountOf('100', '1') }],
     ['an askAbove above perPayment', { askAbove: '1501' }],
     ['a field that the answer does not have', { perDay: '1' }],
     ['an amount of another form', { budget: 9000 }],
@@ -97,7 +97,7 @@ describe('rules that were read, changed and sent back', () => {
   });
 
   it('are shown both amounts where they differ', () => {
-    expect(read(withLimit({ perPayment: told('1500', '15') }))).toMatchObject({
+    expect(read(withLimit({ perPayment: amountOf('1500', '15') }))).toMatchObject({
       problem: expect.stringMatching(/perPayment .*atomic is 1\.5/) as unknown,
     });
   });

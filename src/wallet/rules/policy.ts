@@ -2,7 +2,9 @@ import { type Address, formatUnits, parseUnits } from 'viem';
 import { z } from 'zod';
 import { addressSetting, assetSetting } from '../../platform/config/settings.js';
 import type { WalletConfig } from '../../platform/config/wallet-settings.js';
+import type { Place } from '../../protocol/diagnosis/place.js';
 import { caip2Of } from '../../protocol/payment/network.js';
+import { inPlainWords, placeOfIssue } from './issue-place.js';
 
 /**
  * Actions that are refused unless the owner allows them. Payments to known tokens need none of
@@ -26,20 +28,20 @@ export interface Limit {
   readonly perPayment: bigint;
   /** Atomic units in any window of the policy's length. */
   readonly budget: bigint;
-  /** Atomic units; a payment above it waits for the owner's signature. Absent: none does. */
+  /** Atomic units; a payment above it waits for the owner's signature. Absent: no payment does. */
   readonly askAbove?: bigint;
 }
 
-/** Payees that have limits of their own, inside those of the wallet. */
+/** Payees with their own limits, inside those of the wallet. */
 export interface PayeeList {
   readonly name: string;
   readonly payees: readonly Address[];
   readonly limits: readonly Limit[];
 }
 
-/** The spending rules of one wallet. What no rule allows is refused. */
+/** The spending rules of one wallet. Everything that no rule allows is refused. */
 export interface Policy {
-  /** Counts changes; the budget is only ever charged under the newest one. */
+  /** The number of changes; the budget is charged only under the newest revision. */
   readonly revision: number;
   /** The kill switch: while `false`, nothing is signed. */
   readonly active: boolean;
@@ -52,7 +54,7 @@ export interface Policy {
 }
 
 const atomicUnits = z.string().regex(/^\d{1,78}$/, 'must be atomic units, as a decimal string');
-/** As the answer about the rules writes it. `atomic` counts; the other has to say the same. */
+/** As the answer about the rules writes it. `atomic` counts; `decimal` must be equal to it. */
 const amountText = z.strictObject({ atomic: atomicUnits, decimal: z.string().max(120) });
 /** As a person writes it, in whole tokens. */
 const whole = z.strictObject({
@@ -66,7 +68,7 @@ const limits = z
       perPayment: amount,
       budget: amount,
       askAbove: amount.optional(),
-      // Of the answer; they change nothing.
+      // From the answer; these fields change nothing.
       symbol: z.string().optional(),
       spent: amountText.optional(),
       left: amountText.optional(),
@@ -76,8 +78,8 @@ const limits = z
   .refine((all) => isUnique(all.map(({ asset }) => asset)), 'names an asset twice');
 
 /**
- * What is asked of Redis for one answer about the rules: a sum for each limit, and one for each payee
- * of a list and limit of it.
+ * The maximum of sums that one answer about the rules reads from Redis: one for each limit, and one for each payee of a
+ * list and limit of it.
  */
 const SUMS_MAX = 2000;
 
@@ -107,21 +109,26 @@ export const PolicyText = z.strictObject({
     .default([]),
   otherPayees: z.boolean().default(true),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default([]),
-  // Of the answer: rules that were read, changed and sent back are taken as they are.
-  revision: z.int().optional().describe('The rules these were made from; others are not replaced.'),
+  // From the answer: rules that were read, changed and sent back are accepted unchanged.
+  revision: z
+    .int()
+    .optional()
+    .describe(
+      'The revision that these rules are based on. The request is refused if another revision is in force.',
+    ),
   howToChange: z.string().optional(),
 });
 type WrittenLimits = z.infer<typeof limits>;
 
-/** Decimals of the token of an asset; 0 where it is not known. */
+/** Decimals of an asset's token; 0 if they are unknown. */
 type DecimalsOf = (asset: string) => number;
 
 /**
  * Reads rules as an owner writes them.
  *
- * @param revision - which change of the rules this is.
- * @param decimalsOf - compares amounts that are written twice; stored rules have none.
- * @returns the rules, or what is wrong with them.
+ * @param revision - the number of this change.
+ * @param decimalsOf - compares amounts in two forms; stored rules have only one.
+ * @returns the rules, or the fault in them.
  */
 export function readPolicy(
   sent: unknown,
@@ -129,9 +136,13 @@ export function readPolicy(
   decimalsOf: DecimalsOf = () => 0,
 ):
   | { readonly ok: true; readonly policy: Policy }
-  | { readonly ok: false; readonly problem: string } {
-  const parsed = PolicyText.safeParse(sent);
-  if (!parsed.success) return { ok: false, problem: z.prettifyError(parsed.error) };
+  | { readonly ok: false; readonly problem: string; readonly place?: Place | undefined } {
+  const parsed = PolicyText.safeParse(sent, { error: inPlainWords, reportInput: true });
+  if (!parsed.success) {
+    const [first] = parsed.error.issues;
+    const place = first && placeOfIssue(first);
+    return { ok: false, problem: z.prettifyError(parsed.error), place };
+  }
   const { active, windowHours, payeeLists, otherPayees, scopes } = parsed.data;
   const all = [parsed.data.limits, ...payeeLists.map((list) => list.limits)].flat();
   const problem = all
@@ -155,7 +166,10 @@ export function readPolicy(
   };
 }
 
-/** An owner who changed one of the two forms of an amount meant that one: neither is guessed at. */
+/**
+ * An owner who changed only one of the two forms of an amount made a mistake; the service does not guess which one
+ * counts.
+ */
 function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): string | undefined {
   for (const name of ['perPayment', 'budget', 'askAbove'] as const) {
     const written = limit[name];
@@ -174,7 +188,7 @@ function contradiction(limit: WrittenLimits[number], decimalsOf: DecimalsOf): st
   return undefined;
 }
 
-/** Above `perPayment` nothing is paid, even with an approval. */
+/** Above `perPayment` no payment is made, even with an approval. */
 function uselessAsk(
   { asset, perPayment, askAbove }: WrittenLimits[number],
   decimalsOf: DecimalsOf,
@@ -182,7 +196,7 @@ function uselessAsk(
   const decimals = decimalsOf(asset);
   if (askAbove === undefined || unitsOf(askAbove, decimals) <= unitsOf(perPayment, decimals))
     return undefined;
-  return `askAbove of ${asset}: must be at most perPayment, above which no payment is made.`;
+  return `askAbove of ${asset}: must be at most perPayment, because larger payments are refused.`;
 }
 
 const limitsOf = (written: WrittenLimits, decimalsOf: DecimalsOf): Limit[] =>
@@ -201,7 +215,7 @@ function unitsOf(written: z.infer<typeof amount>, decimals: number): bigint {
   return 'atomic' in written ? BigInt(written.atomic) : parseUnits(written.decimal, decimals);
 }
 
-/** Rules as they go over the wire and into storage; {@link readPolicy} reads them back. */
+/** Rules for the wire and for storage; {@link readPolicy} reads them. */
 export function policyText(policy: Policy): Readonly<Record<string, unknown>> {
   const written = (all: readonly Limit[]) =>
     all.map(({ asset, perPayment, budget, askAbove }) => ({
@@ -220,7 +234,7 @@ export function policyText(policy: Policy): Readonly<Record<string, unknown>> {
   };
 }
 
-/** The rules a new wallet starts with: payments in known tokens, within the operator's limits. */
+/** The first rules of a new wallet: payments in known tokens, within the operator's limits. */
 export function firstPolicy({ assets, maxPerPayment, budget, windowHours }: WalletConfig): Policy {
   return {
     revision: 1,

@@ -4,8 +4,8 @@ import type { TypedData } from './spending.js';
 import { type DigestedTypedData, withDigest } from './typed-data-digest.js';
 
 /**
- * What the largest orders and batches of known contracts stay well below. Together they bound what a
- * digest costs: each type is hashed once, each value once.
+ * Limits far above the largest orders and batches of known contracts. Together they bound the cost of a digest: each
+ * type and each value is hashed once.
  */
 export const TYPED_DATA_BOUNDS = {
   /** Of the JSON. */
@@ -13,22 +13,22 @@ export const TYPED_DATA_BOUNDS = {
   /** Names of all types and fields together. */
   maxTypeCharacters: 8192,
   maxStructs: 20,
-  /** Of one struct. */
+  /** Limit for one struct. */
   maxFields: 40,
   maxDepth: 12,
-  /** Of the message, lists and objects too. */
+  /** Values of the message, including lists and objects. */
   maxValues: 500,
 } as const;
 
 const IDENTIFIER = /^[A-Za-z_]\w{0,63}$/;
 const FIELD_TYPE = /^[A-Za-z_]\w{0,63}(\[\d{0,4}\]){0,4}$/;
-/** A struct of such a name would stand for something else wherever it is used. */
+/** A struct with such a name would have another meaning wherever it is used. */
 const BUILT_IN_TYPE = /^(__proto__|address|bool|string|bytes\d*|u?int\d*)$/;
 
 /**
- * Typed data as it was sent, `primary_type` or `primaryType`.
+ * Parses typed data with `primary_type` or `primaryType`.
  *
- * @returns `undefined` when it has not the shape of EIP-712 typed data, or is larger than its bounds.
+ * @returns `undefined` when it does not have the shape of EIP-712 typed data, or exceeds the limits.
  */
 export function readTypedData(sent: unknown): DigestedTypedData | undefined {
   const { maxCharacters, maxDepth, maxValues } = TYPED_DATA_BOUNDS;

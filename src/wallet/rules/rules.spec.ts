@@ -98,8 +98,8 @@ describe('decoding typed data', () => {
     expect(evaluate(decode(data), aPolicy(), NOW)).toMatchObject({
       refusal: { rule: 'scope_off' },
     });
-    const judged = evaluate(decode(data), aPolicy({ scopes: ['permit'] }), NOW);
-    expect(judged).toMatchObject({ allowed: true, scope: 'permit' });
+    const result = evaluate(decode(data), aPolicy({ scopes: ['permit'] }), NOW);
+    expect(result).toMatchObject({ allowed: true, scope: 'permit' });
   });
 
   it.each([
@@ -135,13 +135,13 @@ describe('judging', () => {
   const pay = (amount: bigint, deadline = BigInt(NOW + 300)) =>
     decode(eip3009Message(token, { ...terms, amount, deadline }));
   const ruleOf = (policy: Policy, signable = pay(1_000_000n)) => {
-    const judged = evaluate(signable, policy, NOW);
-    return judged.allowed ? undefined : judged.refusal.rule;
+    const result = evaluate(signable, policy, NOW);
+    return result.allowed ? undefined : result.refusal.rule;
   };
 
   it('allows what is within the rules, to the last unit, and charges the budget', () => {
-    const judged = evaluate(pay(1_000_000n), aPolicy(), NOW);
-    expect(judged).toMatchObject({ allowed: true, charges: [{ budget: 10_000_000n }] });
+    const result = evaluate(pay(1_000_000n), aPolicy(), NOW);
+    expect(result).toMatchObject({ allowed: true, charges: [{ budget: 10_000_000n }] });
     expect(ruleOf(aPolicy(), pay(1_000_001n))).toBe('per_payment');
   });
 

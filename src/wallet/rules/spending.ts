@@ -4,9 +4,9 @@ import { PERMIT2 } from '../../protocol/evm/contracts.js';
 import type { TransferMethod } from '../../protocol/evm/transfer-method.js';
 import type { Scope } from './policy.js';
 
-/** A transfer that the wallet's signature makes possible, free of how it is signed. */
+/** A transfer that the wallet's signature makes possible, in any signed form. */
 export interface Spending {
-  /** The authorization key of design and ledger: what a chain executes at most once. */
+  /** The authorization id, which a chain executes at most once. */
   readonly id: string;
   readonly chainId: number;
   readonly method: TransferMethod | 'transaction';
@@ -15,7 +15,7 @@ export interface Spending {
   readonly payTo: Address;
   /** Atomic units. */
   readonly amount: bigint;
-  /** Of the authorization; 0 for a transaction. */
+  /** The nonce of the authorization; 0 for a transaction. */
   readonly nonce: bigint;
   /** Unix seconds after which the chain refuses it. */
   readonly deadline: number;
@@ -39,7 +39,7 @@ export function authorizationId({
 /** A decoded request to sign. */
 export type Signable =
   | { readonly kind: 'payment'; readonly spending: Spending; readonly token: WalletAsset }
-  /** Moves nothing that can be counted, or its effect is not known: its scope decides. */
+  /** Moves no countable amount, or its effect is unknown; its scope decides. */
   | { readonly kind: 'scoped'; readonly scope: Scope; readonly what: string }
   | {
       readonly kind: 'transfer';
@@ -49,7 +49,7 @@ export type Signable =
   /** Never signed, whatever the scopes are. */
   | { readonly kind: 'unsignable'; readonly why: string };
 
-/** EIP-712 typed data as it arrives. `primary_type` is read like `primaryType`. */
+/** EIP-712 typed data as received. `primary_type` is read like `primaryType`. */
 export interface TypedData {
   readonly domain: Readonly<Record<string, unknown>>;
   readonly types: Readonly<
@@ -59,7 +59,7 @@ export interface TypedData {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** A transaction an agent wants sent. The provider fills in missing fields. */
+/** A transaction requested by an agent. The provider fills in missing fields. */
 export interface WantedTransaction {
   readonly chainId: number;
   readonly to: Address;

@@ -6,13 +6,13 @@ import type { TypedData } from './spending.js';
 type Types = TypedData['types'];
 
 const DOMAIN = 'EIP712Domain';
-/** The types of one word that the ABI knows. */
+/** The one-word types of the ABI. */
 const ATOMIC = /^(address|bool|u?int\d{0,3}|bytes\d{1,2})$/;
 const LIST = /^(.+)\[(\d*)\]$/;
 
-/** Typed data, and what is signed of it. */
+/** Typed data with its digest. */
 export interface DigestedTypedData extends TypedData {
-  /** EIP-712 digest; `undefined` for what cannot be hashed. Computed once, when first asked for. */
+  /** EIP-712 digest; `undefined` for data that cannot be hashed. Computed once, at the first access. */
   readonly digest: Hex | undefined;
 }
 
@@ -43,8 +43,8 @@ class Digested implements DigestedTypedData {
 }
 
 /**
- * The EIP-712 digest; `undefined` for what is not valid typed data. A type is hashed once, however many
- * values are of it: general libraries hash it again for each value, so that a few kilobytes take a minute.
+ * The EIP-712 digest; `undefined` for invalid typed data. A type is hashed once for all its values: general libraries
+ * hash it again for each value, so that a few kilobytes take a minute.
  */
 export function digestOf({ domain, types, primaryType, message }: TypedData): Hex | undefined {
   const all = { ...types, [DOMAIN]: types[DOMAIN] ?? getTypesForEIP712Domain({ domain }) };
@@ -100,10 +100,10 @@ class StructHasher {
     return hash;
   }
 
-  /** Its own fields first, then those of the structs it names, by name. */
+  /** Its own fields first, then those of the structs it names, sorted by name. */
   #encodeType(struct: string): string {
     const named = new Set([struct]);
-    // A set gives what is added while it is walked.
+    // A set also iterates items that are added during the loop.
     for (const one of named) {
       for (const { type } of this.#fieldsOf(one)) {
         const [base = ''] = type.split('[');

@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import type { Secret } from '../../platform/config/secret.js';
 import type { RotatingSecret } from '../../platform/config/wallet-settings.js';
 
-/** One key of 256 bits, and the name it is found by. The name tells nothing of the key. */
+/** One key of 256 bits, and its public name, which reveals nothing of the key. */
 export interface SealKey {
   readonly id: string;
   readonly bytes: Buffer;
@@ -27,7 +27,7 @@ export class KeyRing {
   }
 }
 
-/** A key of its own for one thing, so that no key is used for more than a few messages. */
+/** A separate key for one context, so that no key is used for more than a few messages. */
 export function subkeyOf({ bytes }: SealKey, context: string): Buffer {
   return derive(bytes, context, 32);
 }

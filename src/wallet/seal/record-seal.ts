@@ -9,8 +9,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Seals records that leave the process: reading, making or moving one needs the key. Written
- * `1.<key id>.<base64url of iv, ciphertext and tag>`; AES-256-GCM with a key for each context.
+ * Seals records that leave the process: reading, making or moving one requires the key. Format `1.<key id>.<base64url
+ * of iv, ciphertext and tag>`; AES-256-GCM with a key for each context.
  *
  * A seal does not show whether a record is old. A record that must not be replaced by an older one
  * has a version in its text.
@@ -23,7 +23,7 @@ export class RecordSeal {
     this.#keys = new KeyRing(sealSecret, 'redis-records');
   }
 
-  /** @param context - what it is and whose: a record opens under its own context alone. */
+  /** @param context - the kind and the owner of the record, which opens only in its own context. */
   seal(context: string, text: string): string {
     const { newest } = this.#keys;
     const iv = randomBytes(IV_BYTES);
@@ -37,7 +37,7 @@ export class RecordSeal {
     return `${FORMAT}.${newest.id}.${body.toString('base64url')}`;
   }
 
-  /** `undefined` for what was not sealed for this context by a key that is known. */
+  /** `undefined` for a text that was not sealed for this context by a known key. */
   open(context: string, sealed: string): string | undefined {
     const [format, id = '', text = '', ...rest] = sealed.split('.');
     const key = this.#keys.find(id);
@@ -56,7 +56,7 @@ export class RecordSeal {
     }
   }
 
-  /** The same record under the newest key; as it was when it is, or when it cannot be opened. */
+  /** The same record under the newest key; unchanged if it has that key already, or cannot be opened. */
   renew(context: string, sealed: string): string {
     if (sealed.startsWith(`${FORMAT}.${this.#keys.newest.id}.`)) return sealed;
     const text = this.open(context, sealed);

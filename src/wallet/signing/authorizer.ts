@@ -17,7 +17,7 @@ import { WalletError } from '../wallet-error.js';
 import { type SigningKind, WalletObserver } from '../wallet-observer.js';
 import { WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 
-/** Rules can change, or Redis be lost, between reading and charging; then it is tried again. */
+/** The rules can change, or Redis be lost, between reading and charging; then the step is repeated. */
 const ATTEMPTS = 4;
 
 export interface SigningRequest {
@@ -25,47 +25,47 @@ export interface SigningRequest {
   /** For the audit record: the method, never its content. */
   readonly what: SigningKind;
   /**
-   * EIP-712 digest, or the hash of what else is signed. It may be computed when it is asked for, which
-   * is not before the rules have said yes: a refusal costs no hash.
+   * EIP-712 digest, or the hash of another message. It may be computed at its first access, which is after the rules
+   * have allowed it, so a refusal costs no hash.
    */
   readonly digest: string;
   /** The intent a payment belongs to; see {@link Reservation}. */
   readonly intent?: Reservation['intent'];
-  /** The owner's yes to this payment; it is used up by the charge. */
+  /** The owner's approval of this payment, which the charge uses up. */
   readonly approval?: Approval;
 }
 
 export interface Approval {
-  /** Of the ask that was approved. */
+  /** The request that was approved. */
   readonly ask: string;
-  /** The rules that asked; `charged`: it was used for this charge before, whatever the rules are now. */
+  /** The rules that required the approval; `charged`: this charge used it before, whatever the present rules are. */
   readonly revision: number | 'charged';
 }
 
 export type Authorized =
-  /** Charged, and recorded: it may be signed. */
+  /** Charged and recorded, so it may be signed. */
   | {
       readonly kind: 'charged';
       readonly spending: Spending;
-      /** It was charged before: an earlier attempt may have got anywhere. */
+      /** It was charged before, so an earlier attempt may have reached any step. */
       readonly isRepeat: boolean;
-      /** The journal has that it was signed. */
+      /** The journal records that it was signed. */
       readonly isSigned: boolean;
     }
   | { readonly kind: 'uncharged' }
   /** Another call was first with this intent. */
   | { readonly kind: 'intent_exists'; readonly record: string }
-  /** The rules allow it with the owner's yes alone; nothing was charged. */
+  /** The rules allow it only with the owner's approval; nothing was charged. */
   | NeedsOwner;
 
 export interface NeedsOwner {
   readonly kind: 'needs_owner';
   readonly rule: AskRule;
-  /** Of the rules that ask. */
+  /** The revision of the rules that require it. */
   readonly revision: number;
 }
 
-/** A spending that the rules allow, what it is charged to, and the ask whose yes that takes. */
+/** A spending that the rules allow, with the budgets to charge and the approval it needs. */
 interface EvaluatedCharge {
   readonly spending: Spending;
   readonly charges: readonly Charge[];
@@ -73,8 +73,8 @@ interface EvaluatedCharge {
 }
 
 /**
- * The guard in front of every signature: rules, then budget, then journal, then a last look whether the
- * charge still stands. Nothing is signed that did not pass it.
+ * The guard of every signature: rules, budget, journal, and a last check that the charge still exists. Nothing is
+ * signed without passing it.
  */
 @Injectable()
 export class Authorizer {
@@ -87,7 +87,7 @@ export class Authorizer {
   ) {}
 
   /**
-   * @throws WalletError `policy_violation` naming the rule; nothing was charged then.
+   * @throws WalletError `policy_violation` naming the rule; nothing was charged.
    * @throws RedisUnavailableError, WalletStorageError: it may be charged, and nothing is signed.
    */
   async authorize(session: Session, kind: SigningRequest): Promise<Authorized> {
@@ -104,7 +104,7 @@ export class Authorizer {
       if (ask !== undefined && !isAnswered(kind, policy)) {
         return this.#askOwner(session, kind, { rule: ask, revision: policy.revision });
       }
-      // What the owner need not be asked about uses no yes up.
+      // A payment that needs no approval does not use one up.
       const approved = ask === undefined ? undefined : kind.approval?.ask;
       const charge = { spending, charges, approved };
       const result = await this.#reserve(session, kind, policy, charge);
@@ -135,11 +135,10 @@ export class Authorizer {
   }
 
   /**
-   * For a message that this service made and that moves nothing: it needs no scope and charges
-   * nothing. A message that changes something at another service is in the journal first, and is
-   * not signed for a stopped wallet.
+   * For a message of this service that moves no money: it needs no scope and charges nothing. A message that changes
+   * something at another service is in the journal first, and is not signed for a stopped wallet.
    *
-   * @throws WalletError `policy_violation` then.
+   * @throws WalletError `policy_violation` for a stopped wallet.
    */
   async admit(
     session: Session,
@@ -158,7 +157,7 @@ export class Authorizer {
     if (!active) throw WalletError.refused(STOPPED);
   }
 
-  /** Once, however often the same is signed: that it was is on disk, and then in Redis. */
+  /** Records once that a spending was signed: first on disk, then in Redis. */
   async noteSigned({ owner, wallet }: Session, spending: Spending): Promise<void> {
     const { id, deadline } = spending;
     const common = { at: this.now(), owner, wallet: wallet.address, spending: id, deadline };
@@ -184,7 +183,7 @@ export class Authorizer {
     });
   }
 
-  /** Outside a purchase there is nothing an owner could be shown. */
+  /** Outside a purchase there is no payment to show to an owner. */
   async #askOwner(
     session: Session,
     kind: SigningRequest,
@@ -195,8 +194,8 @@ export class Authorizer {
   }
 
   /**
-   * On disk before it is signed. Whether the charge stands is asked under the state of Redis it was made
-   * in: what was charged elsewhere after a loss in between was not held against it.
+   * On disk before it is signed. The charge is checked in the generation of Redis it was made in: charges that were
+   * made elsewhere after a loss were not compared with it.
    */
   async #settleCharge(
     { owner, wallet, tokenId }: Session,
@@ -242,17 +241,17 @@ export class Authorizer {
   }
 }
 
-/** A yes was given under the rules that asked for it. */
+/** An approval is valid for the revision of the rules that required it. */
 function isAnswered({ approval }: SigningRequest, { revision }: Policy): boolean {
   return approval?.revision === 'charged' || approval?.revision === revision;
 }
 
-/** Where the owner would have to be asked, and is not. */
+/** The refusal where the owner would have to be asked, and is not. */
 export function askRefusal({ list, askAbove }: AskRule, decimals: number): Refusal {
   const where = list === undefined ? '' : ` to payees of "${list}"`;
   return {
     rule: 'ask_above',
-    message: `Payments${where} above ${formatUnits(askAbove, decimals)} need the approval of the owner, for which only payment_pay asks.`,
+    message: `Payments${where} above ${formatUnits(askAbove, decimals)} need the approval of the owner. Only payment_pay asks for the approval.`,
   };
 }
 
@@ -264,11 +263,14 @@ function refusalOf(
   if (result.kind === 'reused') {
     return {
       rule: 'nonce_reused',
-      message: 'This nonce was used for another payment, or for one that has ended.',
+      message: 'This nonce was used for another payment, or for a payment that has ended.',
     };
   }
   if (result.kind === 'too_many') {
-    return { rule: 'too_many_payments', message: 'Too many payments in this window.' };
+    return {
+      rule: 'too_many_payments',
+      message: 'The rules allow no more payments in this window.',
+    };
   }
   const { charge, spent } = result;
   const decimals = decimalsOf(signable);

@@ -31,7 +31,7 @@ export class ReplyStore {
   ) {}
 
   /**
-   * @param task - is given a key for the provider, the same for every attempt under this key.
+   * @param task - gets a key for the provider, the same for every attempt under this key.
    * @throws WalletError `conflict` when the key came with another request before.
    */
   async once(
@@ -52,7 +52,10 @@ export class ReplyStore {
     return this.locks.hold(`reply:${place}`, async () => {
       const stored = await this.#read(place);
       if (stored !== undefined && stored.request !== digest) {
-        throw new WalletError('conflict', 'This idempotency key came with another request before.');
+        throw new WalletError(
+          'conflict',
+          'This idempotency key was used for another request before.',
+        );
       }
       if (stored?.reply !== undefined) return stored.reply;
       await this.#write(place, { v: 1, request: digest });
@@ -64,7 +67,7 @@ export class ReplyStore {
 
   async #read(place: string): Promise<z.infer<typeof StoredReply> | undefined> {
     const sealed = await redisCall('wallet_reply', this.redis.get(place));
-    // What no wallet process has stored says nothing.
+    // A reply that no wallet process has written is ignored.
     const text = sealed === null ? undefined : this.seal.open(place, sealed);
     return text === undefined ? undefined : StoredReply.parse(JSON.parse(text));
   }

@@ -24,7 +24,7 @@ import { WalletSigner } from './signer.js';
 const GAS_MAX = 1_000_000n;
 const CALL_GAS = 10_000_000n;
 const MESSAGE_MAX_CHARACTERS = 65_536;
-/** Nodes take no larger transaction. */
+/** The limit of nodes for a transaction. */
 const DATA_MAX_BYTES = 131_072;
 
 /** `POST /v1/wallets/me/rpc`: the methods, parameters and replies of the published wallet skill. */
@@ -77,7 +77,7 @@ export class WalletRpc {
   #chainOf({ caip2 }: JsonObject): EvmChain {
     const chainId = typeof caip2 === 'string' ? chainIdOf(caip2) : undefined;
     const chain = chainId === undefined ? undefined : this.chains.served(chainId);
-    if (chain === undefined) throw invalid('caip2 must name a network that is served here.');
+    if (chain === undefined) throw invalid('caip2 must name a network that this service serves.');
     return chain;
   }
 
@@ -85,7 +85,7 @@ export class WalletRpc {
     const { params } = body;
     const asked = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'address');
     const address = asked === undefined ? own : readAddress(asked);
-    if (address === undefined) throw invalid('An address is expected.');
+    if (address === undefined) throw invalid('params must be {address} or [address].');
     const wei = await this.#chainOf(body).withView((view) => view.balance(address));
     return quantity(wei);
   }
@@ -97,7 +97,8 @@ export class WalletRpc {
       : readField(params, 'transaction');
     const to = readAddress(readField(sent, 'to'));
     const data = readData(readField(sent, 'data'));
-    if (to === undefined || data === undefined) throw invalid('to and data are expected.');
+    if (to === undefined || data === undefined)
+      throw invalid('params.transaction must have to and data.');
     const outcome = await this.#chainOf(body).withView((view) => view.call({ to, data }, CALL_GAS));
     if (outcome.status === 'returned') return outcome.data;
     throw new WalletError('INVALID_TRANSACTION', 'The call reverted.');
@@ -110,7 +111,7 @@ function readMessage(params: unknown): SignableMessage {
   if (sent.length > MESSAGE_MAX_CHARACTERS) {
     throw invalid(`message is longer than ${MESSAGE_MAX_CHARACTERS} characters.`);
   }
-  // As in Ethereum's personal_sign: hex is bytes, anything else is text.
+  // As in Ethereum's personal_sign: hex is bytes, any other text is text.
   return readField(params, 'encoding') !== 'utf-8' && isHex(sent) && sent.length % 2 === 0
     ? { raw: sent }
     : sent;
@@ -135,7 +136,7 @@ function readTypedDataParams(params: unknown): DigestedTypedData {
   return typedData;
 }
 
-/** `undefined` when it is not bytes, or more than a transaction can carry. */
+/** `undefined` for a value that is not bytes, or is larger than a transaction can carry. */
 function readData(sent: unknown = '0x'): Hex | undefined {
   const data = readBytes(sent);
   return data !== undefined && data.length <= 2 + 2 * DATA_MAX_BYTES ? data : undefined;
@@ -143,7 +144,7 @@ function readData(sent: unknown = '0x'): Hex | undefined {
 
 function readTransaction({ params }: JsonObject, { chainId, config }: EvmChain): WantedTransaction {
   const sent = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'transaction');
-  if (!isJsonObject(sent)) throw invalid('params.transaction is expected.');
+  if (!isJsonObject(sent)) throw invalid('params.transaction must be an object.');
   const to = readAddress(sent['to']);
   const data = readData(sent['data']);
   const value = readInteger(sent['value'] ?? '0');

@@ -17,7 +17,7 @@ import {
 } from '../wallet-tokens.js';
 import { Authorizer, type SigningRequest } from './authorizer.js';
 
-/** Signs what the rules allow, and checks what the provider gives back. */
+/** Signs what the rules allow, and checks the provider's signatures. */
 @Injectable()
 export class WalletSigner {
   constructor(
@@ -28,7 +28,7 @@ export class WalletSigner {
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
 
-  /** EIP-712, for an agent that brings its own data. */
+  /** EIP-712, for data of the agent. */
   async signTypedData(session: Session, typedData: DigestedTypedData, key: string): Promise<Hex> {
     const { wallet } = session;
     const wish: SigningRequest = {
@@ -46,7 +46,7 @@ export class WalletSigner {
     return signature;
   }
 
-  /** Signs typed data that has passed the authorizer already. */
+  /** Signs typed data that has passed the authorizer. */
   signAuthorized(session: Session, typedData: TypedData, key: string): Promise<Hex> {
     return this.#signTypedData(session, withDigest(typedData), key);
   }
@@ -87,22 +87,22 @@ export class WalletSigner {
     return this.#checked(wallet.address, digest, signature);
   }
 
-  /** A provider that signs with another key, or something else, is not believed. */
+  /** A signature by another key, or over other data, is rejected. */
   #checked(address: string, digest: Hex, signature: Hex): Hex {
     if (this.recoverSigner(digest, signature) === address) return signature;
     throw new WalletError(
       'outcome_unknown',
-      "The provider gave a signature that is not the wallet's.",
+      'The custody provider returned a signature of another account.',
     );
   }
 }
 
-/** @throws WalletError for what cannot be hashed, and so not be signed. */
+/** @throws WalletError for data that cannot be hashed, and so cannot be signed. */
 function digestToSign({ digest }: DigestedTypedData): Hex {
   if (digest !== undefined) return digest;
   throw WalletError.refused({
     rule: 'unsignable',
-    message: 'The wallet never signs this: it is not valid EIP-712 typed data.',
+    message: 'The wallet did not sign: the request is not valid EIP-712 typed data.',
   });
 }
 

@@ -4,11 +4,11 @@ import {
   UPLOAD_LIFETIME_MAX_SECONDS,
 } from '../../protocol/hub/hub-messages.js';
 
-/** What agents do with the files of a wallet at the hub, the same over HTTP and MCP. */
+/** File tools of agents, the same over HTTP and MCP. */
 
-/** Characters of what fits in a message. */
+/** Characters of a file inside a message. */
 const CONTENT_MAX = 262_144;
-const NAME = 'must be 1 to 128 characters without / \\ " and control characters';
+const NAME = 'must be 1 to 128 characters, without / \\ " and control characters';
 const GIGABYTE = 1_073_741_824;
 
 export const fileName = z
@@ -16,7 +16,7 @@ export const fileName = z
   .max(128, NAME)
   .regex(/^[^/\\"]+$/, NAME)
   .refine((text) => !/[\p{Cc}\p{Cs}]/u.test(text) && !/^\.{1,2}$/.test(text), NAME)
-  .describe('Of the file, such as "report.md"; without / \\ and "');
+  .describe('Name of the file, such as "report.md"; without / \\ and "');
 const contentType = z
   .string()
   .regex(
@@ -28,7 +28,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256: 64 hex dig
 export const FilePutInput = z.strictObject({
   name: fileName,
   content: z.string().min(1).max(CONTENT_MAX),
-  encoding: z.enum(['utf8', 'base64']).default('utf8').describe('Of "content"'),
+  encoding: z.enum(['utf8', 'base64']).default('utf8').describe('Encoding of "content"'),
   contentType: contentType.optional(),
 });
 
@@ -43,20 +43,26 @@ export const FilePutOutput = z.object(FileFacts);
 export const FileUploadInput = z.strictObject({
   name: fileName,
   maxBytes: z.int().min(1).max(GIGABYTE).default(67_108_864),
-  contentType: contentType.optional().describe('The only one that is taken; without it any'),
-  sha256: sha256.optional().describe('The only content that is taken; without it any'),
+  contentType: contentType
+    .optional()
+    .describe('The only media type that is accepted; by default any'),
+  sha256: sha256
+    .optional()
+    .describe('The SHA-256 of the only content that is accepted; by default any'),
   seconds: z
     .int()
     .min(60)
     .max(UPLOAD_LIFETIME_MAX_SECONDS)
     .default(3600)
-    .describe('How long the address is good'),
+    .describe('How long the address is valid'),
 });
 
 export const FileUploadOutput = z.object({
-  url: z.string().describe('Lets its bearer store this one file, once. Keep it to yourself'),
+  url: z.string().describe('Anyone with this URL can store this file, once. Keep the URL secret'),
   method: z.literal('PUT'),
-  headers: z.record(z.string(), z.string()).describe('To be sent along; the body is the file'),
+  headers: z
+    .record(z.string(), z.string())
+    .describe('Headers of the PUT request; its body is the file'),
   maxBytes: z.int(),
   until: z.string(),
 });
@@ -66,7 +72,7 @@ export const FileNameInput = z.strictObject({ name: fileName });
 export const FileGetOutput = z.object({
   ...FileFacts,
   contentType: z.string(),
-  content: z.string().optional().describe('Absent for what is too large for a message'),
+  content: z.string().optional().describe('Absent if the file is too large for a message'),
   encoding: z.enum(['utf8', 'base64']).optional(),
   message: z.string(),
 });
@@ -78,7 +84,7 @@ export const FileListInput = z.strictObject({
 
 export const FileListOutput = z.object({
   files: z.array(z.object({ name: z.string(), size: z.int(), at: z.string() })),
-  nextOffset: z.int().optional().describe('"offset" of what comes next, where there may be more'),
+  nextOffset: z.int().optional().describe('"offset" of the next page, if there may be more files'),
 });
 
 export const FileShareInput = z.strictObject({
@@ -88,16 +94,18 @@ export const FileShareInput = z.strictObject({
     .min(60)
     .max(LINK_LIFETIME_MAX_SECONDS)
     .default(86_400)
-    .describe('How long the link is good'),
-  once: z.boolean().default(false).describe('true: the first who reads it is the only one'),
+    .describe('How long the link is valid'),
+  once: z.boolean().default(false).describe('true: the link works once'),
   newest: z
     .boolean()
     .default(false)
-    .describe('true: also what is stored under this name later; else what is there now, alone'),
+    .describe(
+      'true: the link also opens content that is stored under this name later; false: only the present content',
+    ),
 });
 
 export const FileShareOutput = z.object({
-  url: z.string().describe('Lets its bearer read the file, without a key'),
+  url: z.string().describe('Anyone with this URL can read the file'),
   ...FileFacts,
   until: z.string(),
   once: z.boolean(),
@@ -107,7 +115,7 @@ export const FileUnshareInput = z.strictObject({
   link: z
     .string()
     .max(8192)
-    .describe('A "url" of hub_share or hub_put_url, or "all": every link that was made until now'),
+    .describe('A "url" of hub_share or hub_put_url, or "all" for every link made until now'),
 });
 
 export const FileUnshareOutput = z.object({ takenBack: z.enum(['link', 'all']) });

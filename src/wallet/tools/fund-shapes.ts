@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CAIP2_EVM } from '../../protocol/payment/network.js';
 
-/** How money gets into a wallet, the same over HTTP and MCP. */
+/** Requests for money to a wallet, the same over HTTP and MCP. */
 
 export const FundInput = z.strictObject({
   token: z
@@ -15,20 +15,22 @@ export const FundInput = z.strictObject({
     .string()
     .regex(CAIP2_EVM, 'must be a network such as eip155:56')
     .optional()
-    .describe('Where the token is on several networks'),
+    .describe('Required if the token is on several networks'),
   amount: z
     .string()
     .regex(/^\d{1,18}(\.\d{1,18})?$/, 'must be a decimal number')
     .optional()
-    .describe('In whole tokens; the payer chooses if absent'),
+    .describe('In whole tokens; if absent, the payer chooses'),
 });
 
 export const FundOutput = z.object({
-  address: z.string().describe('Of the wallet, the same on every network'),
-  networks: z.array(z.string()).describe('CAIP-2; what is sent on another is not seen here'),
+  address: z.string().describe('Address of the wallet, the same on every network'),
+  networks: z
+    .array(z.string())
+    .describe('CAIP-2 names. The wallet does not see coins that are sent on another network'),
   request: z
     .object({
-      uri: z.string().describe('EIP-681: wallets open it as a link'),
+      uri: z.string().describe('EIP-681 URI, which wallets open as a link'),
       symbol: z.string(),
       asset: z.string().describe('The zero address for the native coin'),
       network: z.string().describe('CAIP-2'),
@@ -36,10 +38,10 @@ export const FundOutput = z.object({
       decimal: z.string().optional().describe('Whole tokens'),
     })
     .optional(),
-  qrText: z.string().describe('What the QR code says'),
+  qrText: z.string().describe('Text of the QR code'),
 });
 
-/** With the QR code itself, which MCP gives as a picture of its own. */
+/** With the QR code, which MCP returns as a separate picture. */
 export const FundAnswer = FundOutput.extend({
   qr: z.object({ mimeType: z.literal('image/png'), data: z.string().describe('Base64') }),
 });

@@ -32,8 +32,8 @@ describe('a refusal', () => {
       [new RedisUnavailableError('wallet_intent', cause), 'The wallet'],
       [new ChainUnavailableError(56, 'eth_call'), 'The chain'],
     ] as const) {
-      const told = { error: `${what} is unavailable. Try again.`, code: 'unavailable' };
-      expect(refusalOf(error, URL)).toEqual(told);
+      const body = { error: `${what} is unavailable. Try again.`, code: 'unavailable' };
+      expect(refusalOf(error, URL)).toEqual(body);
     }
   });
 });

@@ -7,32 +7,32 @@ import { WalletError } from '../wallet-error.js';
 export const RefusalOutput = z.object({
   error: z.string(),
   code: z.string(),
-  rule: z.string().optional().describe('Which rule it was'),
-  howToChange: z.string().optional().describe('Who can change that rule, and how'),
+  rule: z.string().optional().describe('The rule that refused'),
+  howToChange: z.string().optional().describe('Who can change the rule, and how'),
   retryAfterSeconds: z.int().optional(),
 });
 export type Refusal = z.infer<typeof RefusalOutput>;
 
-/** What the owner changes for each rule; `undefined` where a change cannot help. */
+/** The change by the owner that each rule needs; `undefined` where a change cannot help. */
 const OWNERS_PART: Readonly<Record<Rule, string | undefined>> = {
-  kill_switch: 'New rules start the wallet again.',
-  scope_off: 'The scope has to be in "scopes".',
+  kill_switch: 'The wallet is stopped; new rules start it again.',
+  scope_off: 'Add the scope to "scopes".',
   unsignable: undefined,
-  asset_not_listed: 'The asset has to be in "limits".',
-  payee_not_listed: 'The payee has to be on a list in "payeeLists", or "otherPayees" be true.',
-  per_payment: 'It is "perPayment" of the asset, in "limits" or in the payee\'s list.',
+  asset_not_listed: 'Add the asset to "limits".',
+  payee_not_listed: 'Add the payee to a list in "payeeLists", or set "otherPayees" to true.',
+  per_payment: 'The limit is "perPayment" of the asset, in "limits" or in the list of the payee.',
   budget:
-    'It is "budget" of the asset, in "limits" or in the payee\'s list; what was spent counts until the window has passed.',
+    'The limit is "budget" of the asset, in "limits" or in the list of the payee. Payments count until the window has passed.',
   validity: undefined,
   nonce_reused: undefined,
   max_amount: undefined,
   too_many_payments: undefined,
-  ask_above: 'It is "askAbove" of the asset, in "limits" or in the payee\'s list.',
-  denied_by_owner: 'Above "askAbove" of the asset each payment is the owner\'s decision.',
-  too_many_asks: 'A higher "askAbove" of the asset asks about fewer payments.',
+  ask_above: 'The limit is "askAbove" of the asset, in "limits" or in the list of the payee.',
+  denied_by_owner: 'The owner decides on each payment above "askAbove" of the asset.',
+  too_many_asks: 'With a higher "askAbove" of the asset, fewer payments need the owner.',
 };
 
-/** The answer of another process, which held the wallet and said no. */
+/** The refusal of another process that holds the wallet. */
 export class RemoteRefusal extends FacilitatorError {
   readonly code = 'remote_refusal';
 
@@ -42,7 +42,7 @@ export class RemoteRefusal extends FacilitatorError {
   }
 }
 
-/** An error other than a refusal of this service becomes "ask again": its text stays here. */
+/** An internal error becomes "ask again", and its text is not shown. */
 export function refusalOf(error: FacilitatorError, publicUrl: string): Refusal {
   if (error instanceof RemoteRefusal) return error.refusal;
   if (!(error instanceof WalletError)) {
@@ -58,17 +58,17 @@ export function refusalOf(error: FacilitatorError, publicUrl: string): Refusal {
   };
 }
 
-/** Who can change the rule that refused; empty where no one can. */
+/** The person who can change the rule that refused; empty where a change cannot help. */
 export function adviceOn(rule: string, publicUrl: string): { readonly howToChange?: string } {
   if (rule === 'max_amount') {
-    return { howToChange: 'It is the "maxAmount" of this request: the caller sets it.' };
+    return { howToChange: 'The limit is the "maxAmount" of this request: the caller sets it.' };
   }
   const part = isRule(rule) ? OWNERS_PART[rule] : undefined;
   return part === undefined ? {} : { howToChange: `${howToChange(publicUrl)} ${part}` };
 }
 
 export function howToChange(publicUrl: string): string {
-  return `The owner signs in with POST ${publicUrl}/v1/login and sends new rules with PUT ${publicUrl}/v1/wallets/me/policy. An agent cannot.`;
+  return `The owner signs in with POST ${publicUrl}/v1/login and sends new rules with PUT ${publicUrl}/v1/wallets/me/policy. An agent cannot change the rules.`;
 }
 
 function isRule(rule: string): rule is Rule {

@@ -9,13 +9,13 @@ import type {
   ServiceSearchOutput,
 } from './service-shapes.js';
 
-/** What agents send and get, the same over HTTP and MCP. */
+/** Inputs and outputs of agents' tools, the same over HTTP and MCP. */
 
 const url = z.string().max(2048).describe('http or https URL');
 const headers = z
   .record(z.string().max(64), z.string().max(4096))
   .default({})
-  .describe('Request headers. Sent to the origin of the URL only.');
+  .describe('Request headers, sent only to the origin of the URL.');
 
 export const QuoteInput = z.strictObject({
   url,
@@ -31,7 +31,7 @@ export const PayInput = z.strictObject({
     .string()
     .max(262_144)
     .optional()
-    .describe('Request body; sent as JSON where it is JSON and no header names another type'),
+    .describe('Request body; sent as JSON if the text is JSON and no header names another type'),
   maxAmount: z
     .string()
     .regex(/^\d{1,18}(\.\d{1,18})?$/, 'must be a decimal number')
@@ -40,15 +40,17 @@ export const PayInput = z.strictObject({
     .string()
     .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits or any of _ . : -')
     .describe(
-      'Your name for this purchase. Use the same one when you ask again for the same purchase: it is paid once. A new one is a new payment.',
+      'Your name for this purchase. Use the same intentId when you repeat the request for the same purchase: the wallet pays once. A new intentId is a new payment.',
     ),
   saveTo: z
     .literal('hub')
     .optional()
     .describe(
-      'Keep what is bought as a file of this wallet, in place of answering it: for what is large',
+      'Save the bought content as a file of this wallet, instead of returning it: for large content',
     ),
-  saveAs: fileName.optional().describe('Its name there; without it the last part of the path'),
+  saveAs: fileName
+    .optional()
+    .describe('Name of the saved file; by default the last part of the path'),
 });
 
 export const CallToolInput = z.strictObject({
@@ -56,11 +58,11 @@ export const CallToolInput = z.strictObject({
   tool: z
     .string()
     .regex(/^[\w./:-]{1,128}$/, 'must be 1 to 128 letters, digits or any of _ . / : -')
-    .describe('Name of one of its tools'),
+    .describe('Name of a tool of this server'),
   arguments: z
     .record(z.string().max(256), z.unknown())
     .default({})
-    .describe('What the tool is called with'),
+    .describe('Arguments of the tool'),
   headers,
   maxAmount: PayInput.shape.maxAmount,
   intentId: PayInput.shape.intentId,
@@ -83,7 +85,7 @@ export const WalletOutput = z.object({
   owner: z.string(),
   custody: z.enum(['local', 'privy']),
   networks: z.array(z.string()),
-  active: z.boolean().describe('false: the owner has stopped it'),
+  active: z.boolean().describe('false: the owner has stopped the wallet'),
 });
 
 export const BalanceOutput = z.object({
@@ -105,8 +107,8 @@ export const QuoteOutput = z.object({
       asksOwner: z
         .boolean()
         .optional()
-        .describe('true: payment_pay asks the owner first, and pays after a yes'),
-      rule: z.string().optional().describe('The rule that forbids it'),
+        .describe('true: payment_pay asks the owner first, and pays after the approval'),
+      rule: z.string().optional().describe('The rule that forbids this offer'),
       reason: z.string().optional(),
       howToChange: z.string().optional(),
     }),
@@ -130,7 +132,7 @@ const PaymentFacts = {
     'expired',
   ]),
   url: z.string(),
-  method: z.string().describe('Of HTTP, or "tools/call" and the name of a tool'),
+  method: z.string().describe('HTTP method, or "tools/call" and the name of a tool'),
   at: z.string(),
   amount: Amount.optional(),
   payTo: z.string().optional(),
@@ -138,14 +140,12 @@ const PaymentFacts = {
   httpStatus: z
     .int()
     .optional()
-    .describe(
-      'Of a tool: 200 a result, 402 not paid for, 500 an error of the tool, 400 of the call',
-    ),
+    .describe('For a tool: 200 result, 402 not paid, 500 error of the tool, 400 error in the call'),
   ask: z
     .object({ url: z.string(), expiresAt: z.string() })
     .optional()
     .describe(
-      'The page where the owner says yes or no, and until when. For the user, not for you.',
+      'The page where the owner approves or denies the payment, and the deadline. For the user, not for you.',
     ),
   message: z.string(),
 };
@@ -155,11 +155,11 @@ export const PaymentOutput = z.object({
   contentType: z.string().optional(),
   body: z.string().optional(),
   bodyEncoding: z.enum(['utf8', 'base64']).optional(),
-  isCutOff: z.boolean().optional().describe('true: the answer was larger than is kept'),
+  isCutOff: z.boolean().optional().describe('true: the answer was too large and is cut'),
   saved: z
     .object({ name: z.string(), size: z.int(), sha256: z.string() })
     .optional()
-    .describe('The file of this wallet that was bought, in place of a body'),
+    .describe('The bought content as a file of this wallet, instead of a body'),
 });
 
 export const HistoryOutput = z.object({ payments: z.array(z.object(PaymentFacts)) });
@@ -172,7 +172,7 @@ const LimitOutput = z.object({
   askAbove: z
     .object({ atomic: z.string(), decimal: z.string() })
     .optional()
-    .describe('Above it the owner is asked about each payment'),
+    .describe('A payment above this amount needs the approval of the owner'),
   spent: z.object({ atomic: z.string(), decimal: z.string() }),
   left: z.object({ atomic: z.string(), decimal: z.string() }),
 });
@@ -194,11 +194,11 @@ export const PolicyOutput = z.object({
   howToChange: z.string(),
 });
 
-/** What one wallet offers its agent. Every method throws `WalletError`. */
+/** The tools of one wallet. Every method throws `WalletError`. */
 export interface WalletTools {
-  /** Whether there is a catalogue to ask; else the tools that ask one are not offered. */
+  /** Whether the operator has named a catalogue; otherwise its tools are not offered. */
   readonly hasCatalogue: boolean;
-  /** Whether there is a hub to keep files at; else the tools of files are not offered. */
+  /** Whether the operator has named a file hub; otherwise its tools are not offered. */
   readonly hasFiles: boolean;
   readonly files: FileTools;
   wallet(): Promise<z.infer<typeof WalletOutput>>;

@@ -3,20 +3,20 @@ import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-value
 import { WalletError } from '../wallet-error.js';
 
 const BOUNDS = { maxDepth: 32, maxValues: 10_000 } as const;
-/** As many as the body of a purchase over HTTP. */
+/** The same limit as the body of a purchase over HTTP. */
 const MAX_CHARACTERS = 262_144;
 
 /**
- * A JSON object as text, the keys of every object in order: who writes the same once more has the same text.
+ * A JSON object as text with sorted keys, so that equal objects have equal texts.
  *
- * @throws WalletError for one that is too large.
+ * @throws WalletError for an object that is too large.
  */
 export function sortedJson(value: JsonObject): string {
   const text = isWithinBounds(value, BOUNDS) ? JSON.stringify(sorted(value)) : undefined;
   if (text !== undefined && text.length <= MAX_CHARACTERS) return text;
   throw new WalletError(
     'invalid_request',
-    `The arguments may have ${MAX_CHARACTERS} characters, ${BOUNDS.maxValues} values and ${BOUNDS.maxDepth} levels.`,
+    `The arguments may have at most ${MAX_CHARACTERS} characters, ${BOUNDS.maxValues} values and ${BOUNDS.maxDepth} levels.`,
   );
 }
 

@@ -69,7 +69,7 @@ export class WalletToolsService {
     readonly fetcher: WalletFetch,
     @Inject(KNOWN_CONTRACTS) readonly known: KnownContracts,
     readonly chains: ChainRegistry,
-    @Inject(ServiceFinder) readonly services: ServiceFinder | undefined,
+    readonly services: ServiceFinder,
     @Inject(WALLET_HUB) readonly hub: WalletHub | undefined,
     @Inject(WALLET_SETTINGS) readonly settings: WalletConfig,
     @Inject(WALLET_CLOCK) readonly now: WalletClock,
@@ -118,7 +118,7 @@ class LocalWalletTools implements WalletTools {
     };
   }
 
-  /** Asynchronous as the others are: what is refused is a rejection. */
+  /** Asynchronous like the other tools, so that a refusal is a rejection. */
   async fund(asked: z.infer<typeof FundInput>): Promise<FundAnswer> {
     const { settings, chains } = this.service;
     const served = chains.all.map(({ config }) => config.chainId);
@@ -176,7 +176,7 @@ class LocalWalletTools implements WalletTools {
     const { owner, wallet } = this.session;
     const policy = await this.service.directory.policyOf(owner, wallet);
     const { revision, active, windowHours, otherPayees, scopes } = policy;
-    // One question for everything: what is asked apart has to be waited for together, too.
+    // One call for all groups, so that they are read together.
     const groups = [{ limits: policy.limits, payees: undefined }, ...policy.payeeLists];
     const questions = groups.flatMap(({ limits, payees }) =>
       limits.map(({ asset }) => ({ asset, ...(payees !== undefined && { payees }) })),
@@ -214,36 +214,27 @@ class LocalWalletTools implements WalletTools {
     if (hub !== undefined) return new WalletFiles(hub, settings.fetchMaxBytes, this.session);
     throw new WalletError(
       'not_found',
-      'This wallet has no file hub: its operator names one by WALLET_HUB_URL.',
+      'This wallet has no file hub. Its operator can set WALLET_HUB_URL.',
     );
   }
 
   get hasCatalogue(): boolean {
-    return this.service.services !== undefined;
+    return this.service.services.isOn;
   }
 
   async searchServices(
     asked: z.infer<typeof ServiceSearchInput>,
   ): Promise<z.infer<typeof ServiceSearchOutput>> {
-    return this.#services.search(asked);
+    return this.service.services.search(asked);
   }
 
   async serviceDetails(
     asked: z.infer<typeof ServiceDetailsInput>,
   ): Promise<z.infer<typeof ServiceDetailsOutput>> {
-    return this.#services.details(asked);
+    return this.service.services.details(asked);
   }
 
-  get #services(): ServiceFinder {
-    const { services } = this.service;
-    if (services !== undefined) return services;
-    throw new WalletError(
-      'not_found',
-      'This wallet has no catalogue to search: its operator names one by WALLET_CATALOGUE_URL.',
-    );
-  }
-
-  /** By the rules, with what is left of the budgets now; nothing is charged. */
+  /** By the rules, with the present rest of the budgets; nothing is charged. */
   async #quoteOffer(
     offer: Offer,
     policy: Policy,

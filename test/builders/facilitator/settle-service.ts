@@ -1,7 +1,7 @@
 import { AcknowledgedAnswers } from '../../../src/facilitator/settle/acknowledged-answers.js';
+import { ActionDetailsReader } from '../../../src/facilitator/settle/action-details.js';
 import { Claiming } from '../../../src/facilitator/settle/claiming.js';
 import { DeferredSteps } from '../../../src/facilitator/settle/deferred-steps.js';
-import { DoneFacts } from '../../../src/facilitator/settle/done-facts.js';
 import type { LostClaims } from '../../../src/facilitator/settle/lost-claims.js';
 import { PastAnswers } from '../../../src/facilitator/settle/past-answers.js';
 import { SettleService } from '../../../src/facilitator/settle/settle.service.js';
@@ -9,6 +9,7 @@ import { ArchivedPayments } from '../../../src/facilitator/status/archived-payme
 import type { UsedAuthorizationFinder } from '../../../src/facilitator/status/used-authorization-finder.js';
 import { PaymentVerifier } from '../../../src/facilitator/verify/payment-verifier.js';
 import type { ChainRegistry } from '../../../src/platform/chain/chain-registry.js';
+import type { EvmChain } from '../../../src/platform/chain/evm-chain.js';
 import type { Admission } from '../../../src/settlement/admission.js';
 import type { LabelStore } from '../../../src/settlement/ledger/label-store.js';
 import type { SettlementArchive } from '../../../src/settlement/ledger/settlement-archive.js';
@@ -29,13 +30,17 @@ interface SettleWorld {
   readonly addJob: (id: string) => void;
   readonly onTrouble: (what: string) => void;
   readonly chainId: number;
+  /** Where facts of actions are read; none are, where it is left out. */
+  readonly chain?: EvmChain;
   readonly waitMs: number;
+  /** Is given what the process calls when it ends. */
+  readonly onClaiming?: (claiming: Claiming) => void;
 }
 
 /** The service with all of its own parts, on a ledger, a chain and an archive that are played. */
 export function aSettleService(world: SettleWorld): SettleService {
   const { store, labels, events, finder, lostClaims, chainId } = world;
-  const settings = { settleWaitMs: world.waitMs, networks: [] };
+  const settings = { settleWaitMs: world.waitMs, shutdownGraceMs: 8000, networks: [] };
   const logger = {
     warn: (line: unknown, message?: string) => {
       world.onTrouble((line as { readonly what?: string }).what ?? message ?? '');
@@ -45,7 +50,7 @@ export function aSettleService(world: SettleWorld): SettleService {
   const verifier = aVerifier(world.verifier);
   const archived = new ArchivedPayments(world.archive, verifier);
   const owed = new DeferredSteps(logger);
-  const told = new AcknowledgedAnswers(store, owed, processes, settings, logger);
+  const acknowledgedAnswers = new AcknowledgedAnswers(store, owed, processes, settings, logger);
   const claiming = new Claiming(
     store,
     labels,
@@ -53,12 +58,13 @@ export function aSettleService(world: SettleWorld): SettleService {
     events,
     world.admission as Admission,
     owed,
-    told,
+    acknowledgedAnswers,
     settings,
     logger,
   );
-  const past = new PastAnswers(finder, archived, lostClaims, told, settings);
-  const chains = { served: () => ({}) } as unknown as ChainRegistry;
+  world.onClaiming?.(claiming);
+  const past = new PastAnswers(finder, archived, lostClaims, acknowledgedAnswers);
+  const chains = { served: () => world.chain ?? {} } as unknown as ChainRegistry;
   return new SettleService(
     store,
     chains,
@@ -68,7 +74,7 @@ export function aSettleService(world: SettleWorld): SettleService {
     archived,
     owed,
     processes,
-    new DoneFacts(),
+    new ActionDetailsReader(),
     settings,
   );
 }

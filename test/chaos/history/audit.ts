@@ -183,7 +183,7 @@ function againstDeal(
     }
   }
   for (const order of [...orders, ...strangers]) {
-    for (const [id, heard] of order.told) {
+    for (const [id, heard] of order.heardAnswers) {
       const row = rows.find((one) => one.id === id);
       const said = row === undefined ? unarchived(isWhole) : saidOf(row, order, heard);
       // A block that was replaced may have taken it elsewhere, or to its end.

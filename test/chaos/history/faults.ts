@@ -13,10 +13,11 @@ import {
 } from '../faults/of-redis.js';
 import type { Moment } from '../fleet.js';
 import type { Stage } from '../stage.js';
+import { ARCHIVED_KEY, archivedKey } from './archived-key.js';
 import type { History } from './history.js';
 
 /** Scripts of the archiver; some run all the time, and some only when something leaves. */
-const SCRIPTS = ['read_outbox', 'trim_outbox', 'read_cooled', 'part_cooled'];
+const SCRIPTS = ['read_outbox', 'trim_outbox', 'read_evictable', 'evict'];
 /** Longer than the archiver's lease: another one has taken over by then. */
 const LATE_LEAST_MS = 5200;
 const LATE_MOST_MS = 6500;
@@ -111,7 +112,7 @@ const lateStatement = (step: string): Fault => ({
 });
 
 /** An archiver goes in the middle of its work, with whatever it was about to say. */
-const killWhenTold = (when: 'before' | 'after'): Fault => ({
+const killAtDelivery = (when: 'before' | 'after'): Fault => ({
   kind: 'killed while it tells',
   name: `killed ${when} a webhook is answered`,
   run: async (stage) => {
@@ -173,7 +174,7 @@ const WEIGHTS: readonly (readonly [number, (stage: Stage, random: SeededRandom) 
   [2, () => freezePostgres],
   [2, () => cutOffPostgres],
   [3, (stage, random) => lateStatement(sqlMomentOf(stage, random).step)],
-  [2, (_, random) => killWhenTold(random.pick(['before', 'after']))],
+  [2, (_, random) => killAtDelivery(random.pick(['before', 'after']))],
   [2, () => receiverAway],
   [1, () => archiverReplaced],
   [2, () => archiversKilled],
@@ -189,6 +190,7 @@ const WEIGHTS: readonly (readonly [number, (stage: Stage, random: SeededRandom) 
   ],
   [2, () => loseRedis],
   [3, () => reorg],
+  [3, () => archivedKey()],
   [1, () => reorgAfterDeath],
 ];
 
@@ -234,6 +236,8 @@ const ALONE: readonly (readonly string[])[] = [
   [crashRedis.kind, loseRedis.kind, stallRedis.kind, 'a replica that missed the newest writes'],
   [crashPostgres.kind, 'PostgreSQL killed at a step', freezePostgres.kind],
   [reorg.kind, reorgAfterDeath.kind],
+  // A Redis that is lost has forgotten its keys.
+  [ARCHIVED_KEY, loseRedis.kind],
   [archiverReplaced.kind, archiversKilled.kind, 'killed while it tells', 'history frozen'],
 ];
 

@@ -20,16 +20,16 @@ const WITNESS = `
   create table if not exists witness.writes (
     sequence bigint generated always as identity primary key, operation text not null, id bytea not null,
     epoch bigint not null, version_ms bigint not null, version_sequence bigint not null, state text not null,
-    is_paid boolean not null, transaction bytea, block_hash bytea, pay_to bytea);
+    is_paid boolean not null, is_unclaimed boolean not null, transaction bytea, block_hash bytea, pay_to bytea);
   create index if not exists writes_id on witness.writes (id, sequence);
   create or replace function witness.note() returns trigger language plpgsql as $$
     declare r record;
     begin
       if tg_op = 'DELETE' then r := old; else r := new; end if;
       insert into witness.writes
-        (operation, id, epoch, version_ms, version_sequence, state, is_paid, transaction, block_hash, pay_to)
-      values (tg_op, r.id, r.epoch, r.version_ms, r.version_sequence, r.state, r.is_paid, r.transaction,
-        r.block_hash, r.pay_to);
+        (operation, id, epoch, version_ms, version_sequence, state, is_paid, is_unclaimed, transaction, block_hash, pay_to)
+      values (tg_op, r.id, r.epoch, r.version_ms, r.version_sequence, r.state, r.is_paid,
+        r.unclaimed_at is not null and r.sale = 'open', r.transaction, r.block_hash, r.pay_to);
       return null;
     end $$;
   create trigger witness after insert or update or delete on x402.settlements

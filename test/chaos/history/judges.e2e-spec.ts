@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MessageReader, StatementNamer } from './pg-wire.js';
-import type { Told } from './receiver.js';
+import type { Delivery } from './receiver.js';
 import type { Write } from './rows.js';
 import { eventsOf, heardAt } from './tellings.js';
 
@@ -13,6 +13,7 @@ describe('the judges of the history', () => {
     versionSequence: 0n,
     state,
     isPaid,
+    isUnclaimed: false,
     transaction: '0x01',
     blockHash,
     payTo: '0x02',
@@ -29,6 +30,9 @@ describe('the judges of the history', () => {
     expect(types(included, sent, failed)).toEqual(['included', 'reorged', 'failed']);
     const elsewhere = write('included', true, '0xb');
     expect(types(included, elsewhere)).toEqual(['included', 'reorged', 'included']);
+    // A ledger that was lost left it without a sale.
+    const unclaimed = { ...final, isUnclaimed: true };
+    expect(types(included, unclaimed, unclaimed)).toEqual(['included', 'finalized', 'unclaimed']);
     // Its block became known later.
     expect(types(write('included', true), included)).toEqual(['included']);
   });
@@ -36,7 +40,7 @@ describe('the judges of the history', () => {
   const expected = eventsOf([write('included', true, '0xa'), write('finalized', true, '0xa')]);
   let clock = 0;
   const tick = () => (clock += 1);
-  function told(index: number, isTaken = true, change: object = {}): Told {
+  function aDelivery(index: number, isTaken = true, change: object = {}): Delivery {
     const event = expected[index];
     const block = { hash: event?.blockHash };
     const data = {
@@ -56,27 +60,45 @@ describe('the judges of the history', () => {
       acceptedAt: isTaken ? tick() : undefined,
     };
   }
-  const verdictOn = (...attempts: readonly Told[]) => heardAt('well', attempts, expected);
+  const verdictOn = (...attempts: readonly Delivery[]) => heardAt('well', attempts, expected);
   const isWaiting = true;
 
   it('find nothing wrong in what was told in order, repeats too', () => {
     const nothing = { wrong: [], isWaiting: false };
-    expect(verdictOn(told(0), told(1))).toEqual(nothing);
-    expect(verdictOn(told(0, false), told(0), told(0), told(1, false), told(1))).toEqual(nothing);
-    expect(verdictOn(told(0), told(1, false))).toEqual({ wrong: [], isWaiting });
+    expect(verdictOn(aDelivery(0), aDelivery(1))).toEqual(nothing);
+    expect(
+      verdictOn(aDelivery(0, false), aDelivery(0), aDelivery(0), aDelivery(1, false), aDelivery(1)),
+    ).toEqual(nothing);
+    expect(verdictOn(aDelivery(0), aDelivery(1, false))).toEqual({ wrong: [], isWaiting });
     expect(verdictOn()).toEqual({ wrong: [], isWaiting });
-    expect(heardAt('dead', [told(0, false)], expected)).toEqual(nothing);
+    expect(heardAt('dead', [aDelivery(0, false)], expected)).toEqual(nothing);
   });
 
-  it.each<readonly [string, () => readonly Told[], string]>([
-    ['what did not happen', () => [told(0), told(1), told(2)], 'which did not happen'],
-    ['one event twice', () => [told(0), { ...told(0), id: 'evt_again' }], 'came next'],
-    ['a step left out', () => [told(1)], 'where settlement.included came next'],
-    ['another state', () => [told(0, true, { paid: false })], 'came next'],
-    ['another block', () => [told(0, true, { block: { hash: '0xb' } })], 'came next'],
-    ['too early', () => [told(0, false), told(1)], 'before settlement.included was taken'],
-    ['late repeats', () => [told(0), told(1), told(0)], 'again after settlement.finalized'],
-    ['two bodies of one event', () => [told(0), told(0, true, { more: 1 })], 'two bodies'],
+  it.each<readonly [string, () => readonly Delivery[], string]>([
+    [
+      'what did not happen',
+      () => [aDelivery(0), aDelivery(1), aDelivery(2)],
+      'which did not happen',
+    ],
+    ['one event twice', () => [aDelivery(0), { ...aDelivery(0), id: 'evt_again' }], 'came next'],
+    ['a step left out', () => [aDelivery(1)], 'where settlement.included came next'],
+    ['another state', () => [aDelivery(0, true, { paid: false })], 'came next'],
+    ['another block', () => [aDelivery(0, true, { block: { hash: '0xb' } })], 'came next'],
+    [
+      'too early',
+      () => [aDelivery(0, false), aDelivery(1)],
+      'before settlement.included was taken',
+    ],
+    [
+      'late repeats',
+      () => [aDelivery(0), aDelivery(1), aDelivery(0)],
+      'again after settlement.finalized',
+    ],
+    [
+      'two bodies of one event',
+      () => [aDelivery(0), aDelivery(0, true, { more: 1 })],
+      'two bodies',
+    ],
   ])('find %s', (_, attempts, problem) => {
     expect(verdictOn(...attempts()).wrong.join('; ')).toContain(problem);
   });

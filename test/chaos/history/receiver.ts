@@ -16,7 +16,7 @@ export const CONDUCTS = ['well', 'slow', 'moody', 'dead'] as const;
 export type Conduct = (typeof CONDUCTS)[number];
 
 /** One attempt whose signature the stock library has verified. */
-export interface Told {
+export interface Delivery {
   readonly path: string;
   readonly id: string;
   readonly type: string;
@@ -39,7 +39,7 @@ const SLOW_MOST_MS = 1500;
 
 /** The servers of all sellers: each path is one, with a secret and a conduct of its own. */
 export class Receiver {
-  readonly told: Told[] = [];
+  readonly received: Delivery[] = [];
   /** Deliveries with a signature that the stock library refused, or that were not expected. */
   readonly wrong: string[] = [];
   moment: ReceiverMoment | undefined;
@@ -105,27 +105,27 @@ export class Receiver {
       response.writeHead(401).end();
       return;
     }
-    const told = this.#read(path, request, body);
-    if (told !== undefined && type === 'webhook.challenge') {
+    const delivery = this.#read(path, request, body);
+    if (delivery !== undefined && type === 'webhook.challenge') {
       response.end(data.challenge);
       return;
     }
-    if (told === undefined) {
+    if (delivery === undefined) {
       response.writeHead(401).end();
       return;
     }
-    this.told.push(told);
+    this.received.push(delivery);
     if (this.#springs('before')) {
       request.destroy();
       return;
     }
-    const isAccepted = await this.#answer(path, told, response);
+    const isAccepted = await this.#answer(path, delivery, response);
     if (!isAccepted) return;
-    told.acceptedAt = this.#tick();
+    delivery.acceptedAt = this.#tick();
     this.#springs('after');
   }
 
-  #read(path: string, request: IncomingMessage, body: string): Told | undefined {
+  #read(path: string, request: IncomingMessage, body: string): Delivery | undefined {
     const place = this.#places.get(path);
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
@@ -153,7 +153,7 @@ export class Receiver {
   }
 
   /** @returns whether it took it, and has said so to the end. */
-  async #answer(path: string, { id }: Told, response: ServerResponse): Promise<boolean> {
+  async #answer(path: string, { id }: Delivery, response: ServerResponse): Promise<boolean> {
     const conduct = this.#places.get(path)?.conduct;
     const isAgain = this.#met.has(`${path} ${id}`);
     this.#met.add(`${path} ${id}`);

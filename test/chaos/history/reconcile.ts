@@ -39,7 +39,7 @@ export async function reconciled(
       {
         network,
         ledgerLanes: signers.map((address) => address.toLowerCase() as typeof address),
-        books: new PostgresSettlementHistory({ db }),
+        history: new PostgresSettlementHistory({ db }),
         clock: systemClock,
       },
       { startedBy: 'command', window: { fromMs, toMs: Date.now() } },

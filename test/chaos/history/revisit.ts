@@ -35,19 +35,25 @@ export async function revisit(
   return found.flat();
 }
 
+/** Whatever is sold under its key meanwhile, it is its buyer's. */
+export async function keepsItsKey(stage: Stage, one: Bought): Promise<readonly string[]> {
+  const found = await Promise.all([asAnotherOrder(stage, one), asAnotherOrder(stage, one)]);
+  return [...found.flat(), ...(await asBuyer(stage, one))];
+}
+
 async function asBuyer(stage: Stage, one: Bought): Promise<readonly string[]> {
   const { key, from, transaction, run } = one;
   const deadline = Date.now() + REVISIT_TIMEOUT_MS;
   for (let count = 0; Date.now() < deadline; count += 1) {
     const answer = await present(stage, one, { from, key, count });
-    const { success, errorReason, transaction: told } = answer?.json ?? {};
-    if (success === true && told === transaction) return [];
+    const { success, errorReason, transaction: shownHash } = answer?.json ?? {};
+    if (success === true && shownHash === transaction) return [];
     // Its own transaction, and the word to ask again: a process that knows the hash and cannot ask the ledger says so.
-    const isPending = errorReason === 'settlement_pending' && told === transaction;
+    const isPending = errorReason === 'settlement_pending' && shownHash === transaction;
     const isMute = answer === undefined || answer.status >= 500 || isPending;
     if (!isMute && !ASK_AGAIN.has(String(errorReason))) {
       return [
-        `bought in ${run} by ${transaction}, and told ${String(errorReason)} ${String(told)}`,
+        `bought in ${run} by ${transaction}, and told ${String(errorReason)} ${String(shownHash)}`,
       ];
     }
     await delay(RETRY_MS);
@@ -64,10 +70,19 @@ async function asAnotherOrder(stage: Stage, one: Bought): Promise<readonly strin
   const body = await eip3009Body({ payer: account, payTo, chainId, token });
   const payment = { ...one.payment, body };
   const { from, key } = one;
-  const answer = await present(stage, { ...one, payment }, { from, key, count: 0 });
-  return answer?.json['success'] === true
-    ? [`another payment sold under the key of what was bought in ${one.run}`]
-    : [];
+  const deadline = Date.now() + REVISIT_TIMEOUT_MS;
+  let said = 'nothing';
+  for (let count = 0; Date.now() < deadline; count += 1) {
+    const answer = await present(stage, { ...one, payment }, { from, key, count });
+    const reason = answer?.json['errorReason'];
+    if (answer?.json['success'] === true) {
+      return [`another payment sold under the key of what was bought in ${one.run}`];
+    }
+    if (answer?.status === 409 && reason === 'idempotency_key_conflict') return [];
+    said = `${answer?.status ?? 'nothing'} ${String(reason)}`;
+    await delay(RETRY_MS);
+  }
+  return [`another payment under the key of what was bought in ${one.run} was told ${said}`];
 }
 
 async function asStranger(stage: Stage, one: Bought): Promise<readonly string[]> {

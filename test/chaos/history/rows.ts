@@ -28,6 +28,8 @@ export interface Write {
   readonly versionSequence: bigint;
   readonly state: string;
   readonly isPaid: boolean;
+  /** It waits for an operator: paid for good, and sold to no requester. */
+  readonly isUnclaimed: boolean;
   readonly transaction: Hex | undefined;
   readonly blockHash: Hex | undefined;
   readonly payTo: Hex | undefined;
@@ -118,6 +120,7 @@ function readWrite(raw: Raw): Write {
     versionSequence: number('version_sequence'),
     state: String(raw['state']),
     isPaid: raw['is_paid'] === true,
+    isUnclaimed: raw['is_unclaimed'] === true,
     transaction: hexOf(raw['transaction']),
     blockHash: hexOf(raw['block_hash']),
     payTo: hexOf(raw['pay_to']),

@@ -201,14 +201,14 @@ async function wrongTellings(history: History): Promise<Tellings> {
   if (memory === undefined) return { violations, waiting };
   const ids = [...memory.unheard.keys()];
   // Read before the writes: each delivery must be about a change that happened by then.
-  const told = receiver.told.slice();
+  const received = receiver.received.slice();
   const writes = await writesOf(database, ids);
   for (const [id, run] of memory.unheard) {
     const ofRow = writes.get(id) ?? [];
     const payTo = ofRow.findLast((write) => write.payTo !== undefined)?.payTo;
     const shop = payTo === undefined ? undefined : shops.shopOf(payTo);
     const expected = shop === undefined ? [] : eventsOf(ofRow);
-    const attempts = told.filter(({ settlementId }) => settlementId === id);
+    const attempts = received.filter(({ settlementId }) => settlementId === id);
     let isWaiting = false;
     for (const conduct of conducts) {
       const path = `/${shop?.name ?? ''}/${conduct}`;
@@ -236,7 +236,7 @@ async function wrongDeliveries({ database, receiver }: History): Promise<readonl
       where event.type <> 'webhook.challenge'`,
   );
   const taken = new Set(
-    receiver.told
+    receiver.received
       .filter(({ acceptedAt }) => acceptedAt !== undefined)
       .map(({ path, id }) => `${path} ${id}`),
   );

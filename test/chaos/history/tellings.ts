@@ -1,4 +1,4 @@
-import type { Conduct, Told } from './receiver.js';
+import type { Conduct, Delivery } from './receiver.js';
 import type { Write } from './rows.js';
 
 /** The event for one change of a row. */
@@ -33,6 +33,7 @@ export function eventsOf(writes: readonly Write[]): readonly Event[] {
       if (!stays) tell('included');
       const wasFinal = stays && before.state !== 'included';
       if (state !== 'included' && !wasFinal) tell('finalized');
+      if (write.isUnclaimed && before?.isUnclaimed !== true) tell('unclaimed');
       return;
     }
     const hadFailed = before !== undefined && !before.isPaid && FAILED.has(before.state);
@@ -51,36 +52,38 @@ interface Heard {
 /** The deliveries of one settlement to one receiver, compared with what happened. */
 export function heardAt(
   conduct: Conduct,
-  attempts: readonly Told[],
+  attempts: readonly Delivery[],
   expected: readonly Event[],
 ): Heard {
   const wrong: string[] = [];
   const firsts = attempts.filter(
     ({ id }, index) => attempts.findIndex((other) => other.id === id) === index,
   );
-  firsts.forEach((told, index) => {
+  firsts.forEach((delivery, index) => {
     const event = expected[index];
-    if (event === undefined) wrong.push(`told ${told.type}, which did not happen`);
-    else if (!isOf(told, event)) wrong.push(`told ${told.type} where ${event.type} came next`);
-    const again = attempts.filter(({ id }) => id === told.id);
-    if (again.some(({ body }) => body !== told.body)) wrong.push(`two bodies of one ${told.type}`);
+    if (event === undefined) wrong.push(`told ${delivery.type}, which did not happen`);
+    else if (!isOf(delivery, event))
+      wrong.push(`told ${delivery.type} where ${event.type} came next`);
+    const again = attempts.filter(({ id }) => id === delivery.id);
+    if (again.some(({ body }) => body !== delivery.body))
+      wrong.push(`two bodies of one ${delivery.type}`);
     const next = firsts[index + 1];
     if (next === undefined) return;
     if (!again.some(({ acceptedAt }) => (acceptedAt ?? Infinity) < next.arrivedAt)) {
-      wrong.push(`told ${next.type} before ${told.type} was taken`);
+      wrong.push(`told ${next.type} before ${delivery.type} was taken`);
     }
     if (again.some(({ arrivedAt }) => arrivedAt > next.arrivedAt)) {
-      wrong.push(`told ${told.type} again after ${next.type}`);
+      wrong.push(`told ${delivery.type} again after ${next.type}`);
     }
   });
   const taken = firsts.filter(({ id }) =>
-    attempts.some((told) => told.id === id && told.acceptedAt !== undefined),
+    attempts.some((delivery) => delivery.id === id && delivery.acceptedAt !== undefined),
   );
   return { wrong, isWaiting: conduct !== 'dead' && taken.length < expected.length };
 }
 
-function isOf(told: Told, event: Event): boolean {
-  const { type, data } = JSON.parse(told.body) as {
+function isOf(delivery: Delivery, event: Event): boolean {
+  const { type, data } = JSON.parse(delivery.body) as {
     readonly type: string;
     readonly data: Readonly<Record<string, unknown>>;
   };

@@ -29,6 +29,8 @@ function newKey(id: string, scopes: string): NewKey {
   return { key, record: JSON.parse(record) as unknown };
 }
 
+const SOMEBODY = `0x${'1'.repeat(40)}`;
+
 describe('API keys', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'x402-keys-')), 'keys.json');
   const shop = newKey('shop', 'verify,settle');
@@ -51,9 +53,13 @@ describe('API keys', () => {
 
   it('are added to a file, which is made where it is missing', () => {
     const added = join(mkdtempSync(join(tmpdir(), 'x402-keys-')), 'keys.json');
-    for (const id of ['first', 'second']) {
-      execFileSync(process.execPath, [KEYS_NEW, id, '--file', added], { encoding: 'utf8' });
-    }
+    const printed = ['first', 'second'].map((id) =>
+      execFileSync(process.execPath, [KEYS_NEW, id, '--file', added], { encoding: 'utf8' }),
+    );
+    expect(printed).toEqual([
+      expect.stringContaining('which now has 1 key.'),
+      expect.stringContaining('which now has 2 keys.'),
+    ]);
     expect(JSON.parse(readFileSync(added, 'utf8'))).toMatchObject({
       version: 1,
       keys: [{ id: 'first' }, { id: 'second' }],
@@ -100,6 +106,23 @@ describe('API keys', () => {
     });
   });
 
+  it.each([
+    ['a list', ''],
+    ['a list with a bad filter', '?state=nonsense'],
+    ['a label', `?paymentId=order_1&payTo=${SOMEBODY}&payer=${SOMEBODY}`],
+  ])('are refused where unknown, before the query is read: %s', async (_, query) => {
+    const found = await get(`${service.url}/v2/settlements${query}`, { 'X-API-Key': 'x402_wrong' });
+    expect(found).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+  });
+
+  it('are asked for before the filters of a list are read', async () => {
+    expect(await get(`${service.url}/v2/settlements?state=nonsense`)).toMatchObject({
+      status: 401,
+      body: { code: 'unauthorized' },
+    });
+    expect(await get(`${service.url}/v2/settlements`)).toMatchObject({ status: 400 });
+  });
+
   it.each(['', '/v1', '/v2'])('are asked for at %s/verify and settle', async (prefix) => {
     const wrong: Record<string, string>[] = [
       {},
@@ -114,7 +137,9 @@ describe('API keys', () => {
       expect(verify.body).toEqual({
         isValid: false,
         invalidReason: 'unauthorized',
-        invalidMessage: 'A valid API key is required.',
+        invalidMessage: expect.stringContaining(
+          Object.keys(headers).length === 0 ? 'is required' : 'does not know',
+        ),
         payer: '',
         extensions: { diagnosis: diagnosisOf('unauthorized') },
       });
@@ -124,7 +149,9 @@ describe('API keys', () => {
       expect(settle.body).toEqual({
         success: false,
         errorReason: 'unauthorized',
-        errorMessage: 'A valid API key is required.',
+        errorMessage: expect.stringContaining(
+          Object.keys(headers).length === 0 ? 'is required' : 'does not know',
+        ),
         transaction: '',
         network: '',
         extensions: { diagnosis: diagnosisOf('unauthorized') },

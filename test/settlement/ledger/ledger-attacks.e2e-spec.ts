@@ -310,8 +310,8 @@ describe('the ledger under attack', () => {
       return { chainId: CHAIN_ID, id: result.id };
     };
     const [sold, waiting] = [await claimOf(aPayment()), await claimOf(aPayment())];
-    const told = await claimOf(aPayment());
-    const queued = [waiting.id, told.id];
+    const acknowledgedClaim = await claimOf(aPayment());
+    const queued = [waiting.id, acknowledgedClaim.id];
     await first.lanes.queue.ready(CHAIN_ID, queued);
     await first.store.join(sold, other);
     await first.broadcast(sold, TX);
@@ -326,7 +326,9 @@ describe('the ledger under attack', () => {
     await replicaClient.replicaof('NO', 'ONE');
     // From here on the replica gets nothing.
     expect((await first.store.redeem(sold, seller, 'included')).kind).toBe('sold');
-    expect((await first.store.leave(told, seller, 'timeout', undefined)).kind).toBe('withdrawn');
+    expect((await first.store.leave(acknowledgedClaim, seller, 'timeout', undefined)).kind).toBe(
+      'withdrawn',
+    );
     gate.leadTo(replica.port);
     await new Promise((resolve) => setTimeout(resolve, 500));
 
@@ -347,9 +349,9 @@ describe('the ledger under attack', () => {
     const lane = await second.lane();
     const promotedAt = Date.now();
     expect(await second.lanes.queue.take(lane, 9)).toEqual([]);
-    expect(await first.store.replayWithdrawal({ ref: told, reason: 'settlement_not_sent' })).toBe(
-      true,
-    );
+    expect(
+      await first.store.replayWithdrawal({ ref: acknowledgedClaim, reason: 'settlement_not_sent' }),
+    ).toBe(true);
     let taken: readonly string[] = [];
     await eventually('what was not withdrawn is taken', async () => {
       taken = (await second.lanes.queue.take(lane, 9)).map(({ id }) => id);

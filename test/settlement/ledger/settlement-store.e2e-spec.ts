@@ -5,13 +5,18 @@ import { AuditTrail } from '../../../src/settlement/ledger/audit-trail.js';
 import { AWAITED_MS } from '../../../src/settlement/ledger/epoch.js';
 import {
   authorizationKey,
+  detailsKey,
   epochKey,
   inFlightKey,
   listKey,
   recordKey,
   speakersKeys,
 } from '../../../src/settlement/ledger/keys.js';
-import { SettlementQueries } from '../../../src/settlement/ledger/queries/settlement-queries.js';
+import {
+  SettlementQueries,
+  type UnclaimedFilter,
+  type UnclaimedPlace,
+} from '../../../src/settlement/ledger/queries/settlement-queries.js';
 import { UnclaimedList } from '../../../src/settlement/ledger/queries/unclaimed-list.js';
 import { NO_ARCHIVE } from '../../../src/settlement/ledger/settlement-archive.js';
 import { type ClaimRef, RESTATE_MS } from '../../../src/settlement/ledger/settlement-store.js';
@@ -54,7 +59,7 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
     const { identity, payment } = aPayment();
     const { asset, authorization } = payment;
     const { from } = authorization;
-    const payer = { chainId: CHAIN_ID, asset, payer: from, blamed: from };
+    const payer = { chainId: CHAIN_ID, asset, payer: from, blamed: [from] };
     return (await store.look(identity, payer)).inFlight.balanceNeeded;
   };
   const before = await inFlight();
@@ -71,8 +76,8 @@ it('an older claim that comes back and is withdrawn again leaves reserved what a
   const reserved = await inFlight();
   expect(reserved).toBeGreaterThan(before);
   await redis.restore(recordKey(CHAIN_ID, older.id), 0, record);
-  const told = { ref: older, reason: 'settlement_not_sent' } as const;
-  expect(await store.replayWithdrawal(told)).toBe(true);
+  const acknowledgedWithdrawal = { ref: older, reason: 'settlement_not_sent' } as const;
+  expect(await store.replayWithdrawal(acknowledgedWithdrawal)).toBe(true);
   expect(await inFlight()).toBe(reserved);
 });
 
@@ -143,9 +148,9 @@ describe('what is paid and not delivered', () => {
   };
   const means = { balance: 10n ** 24n, allowance: 10n ** 24n };
 
-  async function unclaimed(own: LedgerWorld, keyTag: string): Promise<ClaimRef> {
+  async function unclaimed(own: LedgerWorld, keyTag: string, made = aPayment()): Promise<ClaimRef> {
     const requester = aRequester({ keyTag });
-    const claim = { ...aPayment(), means, isAccepted: false };
+    const claim = { ...made, means, isAccepted: false };
     const claimed = await own.store.claim(requester, claim);
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
     const ref: ClaimRef = { chainId: CHAIN_ID, id: claimed.id };
@@ -162,15 +167,88 @@ describe('what is paid and not delivered', () => {
     const ref = await unclaimed(own, 'order');
     const audit = new AuditTrail(new LedgerConnections(own.redis), { history });
     const list = new UnclaimedList(own.scripts, audit);
-    const close = (): Promise<boolean> => list.close(CHAIN_ID, ref.id, { at: 1, by: 'operator' });
-    expect([await close(), await close()]).toEqual([true, false]);
+    const close = (): Promise<boolean | undefined> =>
+      list.close(CHAIN_ID, ref.id, { at: 1, by: 'operator' });
+    // The reply to the first may have been lost.
+    expect([await close(), await close()]).toEqual([true, true]);
     expect(await own.asStoreWorld().unclaimed()).toEqual([]);
     expect(await own.redis.hget(recordKey(CHAIN_ID, ref.id), 't_unclaimed')).toBeNull();
     expect(await audit.all(CHAIN_ID)).toMatchObject([{ by: 'operator', subject: ref.id }]);
     const [seller, other] = [aRequester({ keyTag: 'order' }), aRequester()];
     expect((await own.store.redeem(ref, other, 'included')).kind).not.toBe('sold');
     expect((await own.store.redeem(ref, seller, 'included')).kind).toBe('sold');
-    expect(await close()).toBe(false);
+    expect(await close()).toBe(true);
+    expect(await audit.all(CHAIN_ID)).toHaveLength(1);
+    const sold = await unclaimed(own, 'another order');
+    const another = aRequester({ keyTag: 'another order' });
+    expect((await own.store.redeem(sold, another, 'included')).kind).toBe('sold');
+    expect(await list.close(CHAIN_ID, sold.id, { at: 1, by: 'operator' })).toBe(false);
+    const gone = await unclaimed(own, 'a third order');
+    await own.redis.del(recordKey(CHAIN_ID, gone.id));
+    expect(await own.asStoreWorld().unclaimed()).toEqual([gone.id]);
+    expect(await list.close(CHAIN_ID, gone.id, { at: 1, by: 'operator' })).toBeUndefined();
+    expect(await own.asStoreWorld().unclaimed()).toEqual([]);
+    expect(await own.redis.exists(recordKey(CHAIN_ID, gone.id))).toBe(0);
+  });
+
+  it('is closed for good: a later sale whose answer did not arrive lists it no more', async () => {
+    const own = await freshWorld();
+    const made = aPayment();
+    const ref = await unclaimed(own, 'order', made);
+    const audit = new AuditTrail(new LedgerConnections(own.redis), { history });
+    const list = new UnclaimedList(own.scripts, audit);
+    expect(await list.close(CHAIN_ID, ref.id, { at: 1, by: 'operator' })).toBe(true);
+    const seller = aRequester({ keyTag: 'order' });
+    expect((await own.store.redeem(ref, seller, 'included')).kind).toBe('sold');
+    expect(await own.store.rollBack(ref, made.identity.authorizationId, seller)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, CONTRACT_UNCLAIMED_MS + 1));
+    expect(await own.asStoreWorld().unclaimed()).toEqual([]);
+    expect(await own.redis.hget(recordKey(CHAIN_ID, ref.id), 't_unclaimed')).toBeNull();
+    expect((await own.store.redeem(ref, seller, 'included')).kind).toBe('sold');
+  });
+
+  it('is listed page by page, and found among more small payments than one page looks at', async () => {
+    const own = await freshWorld();
+    const every = { payTo: undefined, payer: undefined, asset: undefined, leastAmount: undefined };
+    const large = { ...every, leastAmount: 1000n };
+    const queries = new SettlementQueries(own.scripts, NO_ARCHIVE);
+    const refs = [];
+    for (const order of ['a', 'b', 'c']) refs.push(await unclaimed(own, order));
+    const newest = refs.map(({ id }) => id).reverse();
+    const walk = async (filter: UnclaimedFilter, isClosing = false): Promise<string[][]> => {
+      const pages: string[][] = [];
+      let after: UnclaimedPlace | undefined;
+      do {
+        const part = await queries.newestUnclaimed(CHAIN_ID, filter, after, 50);
+        pages.push(part.found.map(({ settlement }) => settlement.view.id));
+        after = part.stoppedAt;
+        // One that leaves the list meanwhile moves no other from its page.
+        if (isClosing && after) await own.redis.zrem(listKey(CHAIN_ID, 'unclaimed'), after.id);
+      } while (after !== undefined);
+      return pages;
+    };
+    expect((await walk(every)).flat()).toEqual(newest);
+    const [last = ''] = newest;
+    const record = await own.redis.hgetall(recordKey(CHAIN_ID, last));
+    const details = (await own.redis.get(detailsKey(CHAIN_ID, last))) ?? '';
+    const dust = Array.from({ length: 2500 }, (_, n) => `dust${n}`);
+    const at = Date.now() + 1;
+    await Promise.all(
+      dust.map(async (id) => {
+        await own.redis.hset(recordKey(CHAIN_ID, id), record);
+        await own.redis.set(
+          detailsKey(CHAIN_ID, id),
+          JSON.stringify({ ...(JSON.parse(details) as object), amount: '1' }),
+        );
+        await own.redis.zadd(listKey(CHAIN_ID, 'unclaimed'), at, id);
+      }),
+    );
+    const pages = await walk(large);
+    expect(pages.flat()).toEqual(newest);
+    expect(pages.length).toBeLessThan(4);
+    expect((await walk({ ...every, payTo: `0x${'ab'.repeat(20)}` })).flat()).toEqual([]);
+    const all = (await walk(every, true)).flat();
+    expect([all.length, new Set(all).size]).toEqual([2503, 2503]);
   });
 
   it('is pushed out by no number of newer ones', async () => {
@@ -185,6 +263,19 @@ describe('what is paid and not delivered', () => {
       sums: [{ count: 1, amount: 1000n }],
     });
   });
+});
+
+it('a process that learns while it departs that the ledger went back is still waited for', async () => {
+  const own = await freshWorld();
+  const [, awaited] = speakersKeys(CHAIN_ID);
+  await own.store.heartbeat(CHAIN_ID, 'ended', () => true);
+  const before = await own.epochs.of(CHAIN_ID);
+  let hasReplayed = true;
+  own.store.onEpochChange(() => (hasReplayed = false));
+  await own.redis.hset(epochKey(CHAIN_ID), 'run', 'another server');
+  own.epochs.forget(CHAIN_ID, before);
+  await own.store.depart(CHAIN_ID, 'ended', () => hasReplayed);
+  expect(await own.redis.smembers(awaited)).toContain('ended');
 });
 
 describe('a lane of a ledger that went back', () => {
@@ -214,8 +305,8 @@ describe('a lane of a ledger that went back', () => {
     const newer = await claim();
     await own.lanes.queue.ready(CHAIN_ID, [older.id, newer.id]);
     expect(await taken()).toEqual([newer.id]);
-    const told = { ref: older, reason: 'settlement_not_sent' } as const;
-    expect(await store.replayWithdrawal(told)).toBe(true);
+    const acknowledgedWithdrawal = { ref: older, reason: 'settlement_not_sent' } as const;
+    expect(await store.replayWithdrawal(acknowledgedWithdrawal)).toBe(true);
     const other = await claim();
     await own.lanes.queue.ready(CHAIN_ID, [other.id]);
     await store.heartbeat(CHAIN_ID, 'late', () => true);

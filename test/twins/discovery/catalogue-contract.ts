@@ -42,7 +42,7 @@ export function catalogueContract(
       one = await make(3);
     });
 
-    const learn = (...lessons: Parameters<CatalogueWriter['update']>[0]) =>
+    const update = (...lessons: Parameters<CatalogueWriter['update']>[0]) =>
       one.writer.update(lessons);
     const page = (filter: Partial<CatalogueFilter> = {}, start = FIRST, most = 10) =>
       one.reader.page({ ...ALL, ...filter }, start, most);
@@ -53,8 +53,8 @@ export function catalogueContract(
 
     it('has what was learnt, once, however often', async () => {
       const lesson = aLesson({ description: 'Weather' });
-      expect(await learn(lesson)).toEqual({ listed: 1, refused: 0 });
-      await learn(lesson, lesson);
+      expect(await update(lesson)).toEqual({ listed: 1, refused: 0 });
+      await update(lesson, lesson);
       const [entry, ...others] = await page();
       expect(others).toEqual([]);
       expect(entry).toMatchObject({
@@ -76,22 +76,22 @@ export function catalogueContract(
     });
 
     it('shows what was declared last, whatever is learnt last', async () => {
-      await learn(aLesson({ description: 'new' }, { at: NOON + 5000 }));
-      await learn(aLesson({ description: 'old' }, { at: NOON }));
+      await update(aLesson({ description: 'new' }, { at: NOON + 5000 }));
+      await update(aLesson({ description: 'old' }, { at: NOON }));
       const [entry] = await page();
       expect(entry?.listing.description).toBe('new');
       expect([entry?.firstPaidAt, entry?.lastPaidAt]).toEqual([
         new Date(NOON + 1000),
         new Date(NOON + 6000),
       ]);
-      await learn(aLesson({ description: 'newest' }, { at: NOON + 9000 }));
+      await update(aLesson({ description: 'newest' }, { at: NOON + 9000 }));
       expect((await page())[0]?.listing.description).toBe('newest');
     });
 
     it('leaves each payee its own entry, and marks a place that several are paid for', async () => {
-      await learn(aLesson({ description: 'mine' }));
-      await learn(aLesson({ description: 'stolen' }, { payTo: OTHER_PAYEE, at: NOON + 1 }));
-      await learn(aLesson({ description: 'elsewhere' }, { chainId: 97, at: NOON + 2 }));
+      await update(aLesson({ description: 'mine' }));
+      await update(aLesson({ description: 'stolen' }, { payTo: OTHER_PAYEE, at: NOON + 1 }));
+      await update(aLesson({ description: 'elsewhere' }, { chainId: 97, at: NOON + 2 }));
       const found = await page();
       expect(
         found.map(({ payTo, chainId, listing, otherPayees }) => [
@@ -109,7 +109,7 @@ export function catalogueContract(
 
     it('tells calls of one URL apart', async () => {
       const tool = { type: 'mcp', resource: 'mcp://tool/a' } as const;
-      await learn(
+      await update(
         aLesson(),
         aLesson({ method: 'POST' }),
         aLesson({ ...tool, toolName: 'b' }, { payTo: OTHER_PAYEE }),
@@ -120,12 +120,12 @@ export function catalogueContract(
     });
 
     it('has the newest offer of each kind', async () => {
-      await learn(
+      await update(
         aLesson({}, { amount: 5n, at: NOON }),
         aLesson({}, { amount: 7n, at: NOON + 1 }),
         aLesson({}, { amount: 9n, asset: OTHER_TOKEN, at: NOON + 2 }),
       );
-      await learn(aLesson({}, { amount: 6n, at: NOON - 1 }));
+      await update(aLesson({}, { amount: 6n, at: NOON - 1 }));
       const [entry] = await page();
       expect(entry?.offers.map(({ asset, amount }) => [asset, amount])).toEqual([
         [OTHER_TOKEN, '9'],
@@ -134,7 +134,7 @@ export function catalogueContract(
     });
 
     it('is asked by all that an entry is', async () => {
-      await learn(
+      await update(
         aLesson({ resource: at('a') }, { amount: 5n, at: NOON + 3000 }),
         aLesson({ resource: at('b'), x402Version: 1 }, { payTo: OTHER_PAYEE, at: NOON + 2000 }),
         aLesson(
@@ -157,7 +157,7 @@ export function catalogueContract(
 
     it('is read page by page, each entry once', async () => {
       const names = ['a', 'b', 'c', 'd', 'e'];
-      await learn(
+      await update(
         ...names.map((letter) =>
           aLesson({ resource: at(letter) }, { payTo: `0x${letter.repeat(40)}` }),
         ),
@@ -174,7 +174,7 @@ export function catalogueContract(
     });
 
     it('finds words of names, places and descriptions', async () => {
-      await learn(
+      await update(
         aLesson({ resource: at('a'), description: 'Weather of every city', tags: ['forecast'] }),
         aLesson({ resource: at('stocks/today'), serviceName: 'Ticker' }),
       );
@@ -222,7 +222,7 @@ export function catalogueContract(
         paid: aPaid(),
         declared: { code: 'input_method', path: 'a.b', resource: RESOURCE },
       } as const;
-      expect(await learn(refused)).toEqual({ listed: 0, refused: 1 });
+      expect(await update(refused)).toEqual({ listed: 0, refused: 1 });
       expect(await one.reader.listingStates({ resource: RESOURCE }, new Date(0))).toEqual([
         {
           chainId: 56,
@@ -234,7 +234,7 @@ export function catalogueContract(
           at: new Date(NOON + 1000),
         },
       ]);
-      await learn(aLesson({}, { at: NOON + 10 }));
+      await update(aLesson({}, { at: NOON + 10 }));
       expect(await codes(RESOURCE)).toEqual(['listed']);
       expect(await codes(RESOURCE, new Date(NOON + 5000))).toEqual(['expired']);
       expect(await codes(RESOURCE, new Date(0), OTHER_PAYEE)).toEqual([]);
@@ -243,7 +243,7 @@ export function catalogueContract(
 
     it('finds what became of a URL that a template stands for', async () => {
       const template = { resource: at('weather/:city'), exampleUrl: at('weather/berlin') };
-      await learn(aLesson(template));
+      await update(aLesson(template));
       expect(await codes(template.exampleUrl)).toEqual(['listed']);
       expect(await codes(template.resource)).toEqual(['listed']);
     });
@@ -256,8 +256,8 @@ export function catalogueContract(
       });
 
       it('finds all that it stands for, and nothing else', async () => {
-        await learn(aLesson(of('berlin')));
-        await learn(aLesson(of('paris'), { at: NOON + 1 }));
+        await update(aLesson(of('berlin')));
+        await update(aLesson(of('paris'), { at: NOON + 1 }));
         for (const city of ['berlin', 'paris', 'never-bought', ':city', 'a%20b']) {
           expect([city, await codes(at(`weather/${city}`))]).toEqual([city, ['listed']]);
         }
@@ -275,7 +275,7 @@ export function catalogueContract(
       });
 
       it('takes signs of its name as they are', async () => {
-        await learn(
+        await update(
           aLesson({ resource: at('a_b/%25/:id.json'), exampleUrl: at('a_b/%25/1.json') }),
         );
         expect(await codes(at('a_b/%25/77.json'))).toEqual(['listed']);
@@ -287,7 +287,7 @@ export function catalogueContract(
       it('keeps the newest few of them', async () => {
         const cities = ['a', 'b', 'c', 'd', 'e', 'f', 'e'];
         for (const [index, city] of cities.entries()) {
-          await learn(aLesson(of(city), { at: NOON + index }));
+          await update(aLesson(of(city), { at: NOON + index }));
         }
         const [entry] = await page();
         expect(entry?.listing.exampleUrl).toBe(at('weather/e'));
@@ -297,44 +297,44 @@ export function catalogueContract(
       });
 
       it('takes no URL with a colon for one', async () => {
-        await learn(aLesson({ resource: at('models/one:predict') }));
+        await update(aLesson({ resource: at('models/one:predict') }));
         expect(await codes(at('models/one:predict'))).toEqual(['listed']);
         expect(await codes(at('models/oneself'))).toEqual([]);
       });
 
       it('says of each why it is not listed', async () => {
         const resource = at('weather/:city');
-        await learn({
+        await update({
           paid: aPaid(),
           declared: { code: 'asset_not_known', path: 'a', resource, isTemplate: true },
         });
         expect(await codes(at('weather/paris'))).toEqual(['asset_not_known']);
-        await learn(aLesson(of('berlin'), { at: NOON + 1 }));
+        await update(aLesson(of('berlin'), { at: NOON + 1 }));
         expect(await codes(at('weather/paris'))).toEqual(['listed']);
         await one.statements.write(aStatement({ resource }));
         expect(await codes(at('weather/paris'))).toEqual(['removed']);
         await one.statements.write(aStatement({ resource, issuedAt: NOON + 1 }));
         expect(await codes(at('weather/paris'))).toEqual(['removed']);
         await one.deny('host', 'shop.example.com');
-        await learn(aLesson(of('rome', { method: 'POST' }), { at: NOON + 2 }));
+        await update(aLesson(of('rome', { method: 'POST' }), { at: NOON + 2 }));
         expect(new Set(await codes(at('weather/rome')))).toEqual(new Set(['denied', 'removed']));
       });
     });
 
     it('has so many entries of a payee, and goes on to learn of those', async () => {
-      await learn(...['a', 'b', 'c'].map((letter) => aLesson({ resource: at(letter) })));
-      expect(await learn(aLesson({ resource: at('d') }))).toEqual({ listed: 0, refused: 1 });
+      await update(...['a', 'b', 'c'].map((letter) => aLesson({ resource: at(letter) })));
+      expect(await update(aLesson({ resource: at('d') }))).toEqual({ listed: 0, refused: 1 });
       expect(await codes(at('d'))).toEqual(['payee_quota']);
-      await learn(aLesson({ resource: at('a'), description: 'again' }, { at: NOON + 1 }));
+      await update(aLesson({ resource: at('a'), description: 'again' }, { at: NOON + 1 }));
       expect((await page())[0]?.listing.description).toBe('again');
-      expect(await learn(aLesson({ resource: at('d') }, { payTo: OTHER_PAYEE }))).toEqual({
+      expect(await update(aLesson({ resource: at('d') }, { payTo: OTHER_PAYEE }))).toEqual({
         listed: 1,
         refused: 0,
       });
     });
 
     it('does not show, and does not take, what the operator denies', async () => {
-      await learn(
+      await update(
         aLesson(),
         aLesson({ resource: 'https://other.example.com/' }, { payTo: OTHER_PAYEE }),
       );
@@ -342,36 +342,36 @@ export function catalogueContract(
       await one.deny('host', 'other.example.com');
       expect([await resources(), await one.reader.count(ALL)]).toEqual([[], 0]);
       expect(await codes(RESOURCE)).toEqual(['denied']);
-      expect(await learn(aLesson({ resource: at('new') }))).toEqual({ listed: 0, refused: 1 });
+      expect(await update(aLesson({ resource: at('new') }))).toEqual({ listed: 0, refused: 1 });
       expect(await codes(at('new'))).toEqual(['denied']);
     });
 
     describe('of which payees have a say', () => {
       it('keeps what its payee takes back away, from every later payment, until it says otherwise', async () => {
-        await learn(aLesson());
-        await learn(aLesson({}, { payTo: OTHER_PAYEE }));
+        await update(aLesson());
+        await update(aLesson({}, { payTo: OTHER_PAYEE }));
         expect(await one.statements.write(aStatement())).toBe('written');
         expect((await page()).map(({ payTo }) => payTo)).toEqual([OTHER_PAYEE]);
-        expect(await learn(aLesson({}, { at: NOON + 1 }))).toEqual({ listed: 0, refused: 1 });
+        expect(await update(aLesson({}, { at: NOON + 1 }))).toEqual({ listed: 0, refused: 1 });
         expect(await codes(RESOURCE, new Date(0), PAYEE)).toEqual(['removed']);
         const restore = aStatement({ action: 'restore', issuedAt: NOON + 1000 });
         expect(await one.statements.write(restore)).toBe('written');
         expect(await codes(RESOURCE, new Date(0), PAYEE)).toEqual([]);
-        expect(await learn(aLesson({}, { at: NOON + 2 }))).toEqual({ listed: 1, refused: 0 });
+        expect(await update(aLesson({}, { at: NOON + 2 }))).toEqual({ listed: 1, refused: 0 });
         expect(await codes(RESOURCE, new Date(0), PAYEE)).toEqual(['listed']);
       });
 
       it('lists again what was taken back for a time that is over', async () => {
-        await learn(aLesson());
+        await update(aLesson());
         await one.statements.write(aStatement({ endsAt: NOON - 900_000_000 }));
         expect(await resources()).toEqual([]);
         expect(await codes(RESOURCE)).toEqual([]);
-        await learn(aLesson({}, { at: NOON + 1 }));
+        await update(aLesson({}, { at: NOON + 1 }));
         expect(await resources()).toEqual([RESOURCE]);
       });
 
       it('takes no statement twice, and none that was issued before another', async () => {
-        await learn(aLesson());
+        await update(aLesson());
         expect(await one.statements.write(aStatement())).toBe('written');
         expect(await one.statements.write(aStatement())).toBe('stale');
         const older = aStatement({ action: 'restore', issuedAt: NOON - 1000 });
@@ -381,21 +381,21 @@ export function catalogueContract(
       });
 
       it('shows the words of the payee, whatever is declared then, and finds them', async () => {
-        await learn(aLesson({ description: 'Scam', serviceName: 'Weather' }));
+        await update(aLesson({ description: 'Scam', serviceName: 'Weather' }));
         const words = { description: 'Forecasts', tags: ['sky'] };
         await one.statements.write(aStatement({ action: 'correct', words }));
-        await learn(aLesson({ description: 'Scam again', serviceName: 'Wx' }, { at: NOON + 5 }));
+        await update(aLesson({ description: 'Scam again', serviceName: 'Wx' }, { at: NOON + 5 }));
         const [entry] = await page();
         expect(entry?.listing).toMatchObject({ ...words, serviceName: 'Wx' });
         const found = await one.reader.search(ALL, 'forecasts', { offset: 0 }, 9);
         expect(found).toMatchObject({ entries: [{ payTo: PAYEE }] });
         await one.statements.write(aStatement({ action: 'restore', issuedAt: NOON + 1000 }));
-        await learn(aLesson({ description: 'Declared' }, { at: NOON + 9 }));
+        await update(aLesson({ description: 'Declared' }, { at: NOON + 9 }));
         expect((await page())[0]?.listing.description).toBe('Declared');
       });
 
       it('knows no entry of another payee, chain, resource or call', async () => {
-        await learn(aLesson());
+        await update(aLesson());
         const others: readonly Partial<Statement>[] = [
           { payTo: OTHER_PAYEE },
           { chainId: 97 },
@@ -412,11 +412,11 @@ export function catalogueContract(
     });
 
     it('forgets what was not paid for since', async () => {
-      await learn(
+      await update(
         aLesson({ resource: at('old') }),
         aLesson({ resource: at('new') }, { at: NOON + 9000 }),
       );
-      await learn({ paid: aPaid(), declared: { code: 'tool_name' } });
+      await update({ paid: aPaid(), declared: { code: 'tool_name' } });
       await one.writer.forget(new Date(NOON + 5000));
       expect(await resources()).toEqual([at('new')]);
       expect([await codes(at('old')), await codes('')]).toEqual([[], []]);

@@ -84,7 +84,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
   }
 
   update(lessons: readonly CatalogueUpdate[]): Promise<UpdateResult> {
-    const codes = lessons.map((lesson) => this.#learn(lesson));
+    const codes = lessons.map((lesson) => this.#update(lesson));
     const listed = codes.filter((code) => code === undefined).length;
     return Promise.resolve({ listed, refused: codes.length - listed });
   }
@@ -204,7 +204,7 @@ export class MemoryCatalogue implements CatalogueWriter, CatalogueReader, Statem
     return (statement?.endsAt ?? Infinity) > Date.now() ? statement : undefined;
   }
 
-  #learn({ paid, declared }: CatalogueUpdate): RefusalCode | undefined {
+  #update({ paid, declared }: CatalogueUpdate): RefusalCode | undefined {
     if ('code' in declared) return this.#refuse(paid, declared);
     const id = entryIdOf(paid, declared.listing).toString('hex');
     const statement = this.#standing(id);

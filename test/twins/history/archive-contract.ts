@@ -372,12 +372,15 @@ export function describeArchive(name: string, open: () => Promise<ArchiveWorld>)
           aSettlement('b', { details: { amount: NUMERIC_MOST } }),
           aSettlement('c', { state: 'reverted', details: { amount: 7n } }),
           aSettlement('d', { details: { amount: 100n }, view: { settledAmount: 3n } }),
+          // Money of its payer in escrow.
+          aSettlement('e', { details: { amount: 5n, scheme: 'batch-settlement' } }),
         );
-        expect([...(await newest())].sort()).toEqual(['a', 'b', 'c', 'd'].map(idOf).sort());
+        const listed = ['a', 'b', 'c', 'd', 'e'].map(idOf).sort();
+        expect([...(await newest())].sort()).toEqual(listed);
         const grouping = { byDay: false, byPayee: false };
         const totals = await world.lists().totals(filter, grouping, 100);
         expect(totals).toMatchObject([
-          { state: 'finalized', count: 3n, paidCount: 3n, paidAmount: 2n * NUMERIC_MOST + 3n },
+          { state: 'finalized', count: 4n, paidCount: 3n, paidAmount: 2n * NUMERIC_MOST + 3n },
           { state: 'reverted', count: 1n, paidCount: 0n, paidAmount: 0n },
         ]);
       });

@@ -11,14 +11,14 @@ import type { ListingType } from '../../../protocol/listing/listing.js';
 import { isText } from '../../../protocol/listing/seller-words.js';
 import { chainIdOf, chainIdOfV1Name } from '../../../protocol/payment/network.js';
 
-/** Entries of one page. */
+/** Entries on one page. */
 export const LIMIT_MAX = 100;
-/** A list is read further by its cursor. */
+/** Beyond this offset a list is read by its cursor. */
 const OFFSET_MAX = 10_000;
 const QUERY_MAX = 400;
 const optional = true;
 
-/** Stock clients ask for a thousand at once: they get a page. */
+/** Stock clients request a thousand entries at once; they get one page. */
 const IsLimit = (usual: number): PropertyDecorator =>
   IsQueryInteger(
     { minimum: 0, maximum: 999_999_999, default: usual },
@@ -26,7 +26,10 @@ const IsLimit = (usual: number): PropertyDecorator =>
   );
 
 const IsCursor = (): PropertyDecorator =>
-  IsText({ minLength: 1, maxLength: 200 }, { optional, description: 'Of an answer.' });
+  IsText(
+    { minLength: 1, maxLength: 200 },
+    { optional, description: 'The cursor of an earlier answer.' },
+  );
 
 const IsNetworkName = (options: FieldOptions): PropertyDecorator =>
   Field(
@@ -40,7 +43,7 @@ const IsNetworkName = (options: FieldOptions): PropertyDecorator =>
     { description: '`eip155:56`, or a name of V1 such as `bsc`.', ...options },
   );
 
-/** Which entries are asked for. Clients of other catalogues send further parameters: they are ignored. */
+/** The filter of entries. Further parameters, which clients of other catalogues send, are ignored. */
 abstract class EntryFilterDto {
   @IsOneOf(['http', 'mcp'], { optional })
   readonly type?: ListingType;
@@ -56,13 +59,13 @@ abstract class EntryFilterDto {
 
   @IsText(
     { pattern: /^[0-9]{1,78}$/, message: 'must be a whole number of atomic units' },
-    { optional, description: 'Atomic units of `asset`, which has to be given.' },
+    { optional, description: 'Atomic units of `asset`, which is required too.' },
   )
   readonly maxPrice?: string;
 
   @IsText(
     { maxLength: 64 },
-    { optional, description: 'A key of an extension; every entry has `bazaar` alone.' },
+    { optional, description: 'Key of an extension. Every entry has only `bazaar`.' },
   )
   readonly extensions?: string;
 

@@ -29,7 +29,7 @@ export class EntriesQueryDto {
       message: `must be text of at most ${TEXT_MAX} characters`,
       schema: { ...text, maxLength: TEXT_MAX },
     },
-    { optional, description: 'Words of names, tags, URLs and descriptions.' },
+    { optional, description: 'Words to search for in names, tags, URLs and descriptions.' },
   )
   readonly text?: string;
 
@@ -43,7 +43,7 @@ export class EntriesQueryDto {
       message: HOST,
       schema: { ...text, minLength: 1 },
     },
-    { optional, description: 'Without scheme, port and path.' },
+    { optional, description: 'A host name, without scheme, port and path.' },
   )
   readonly host?: string;
 
@@ -51,8 +51,8 @@ export class EntriesQueryDto {
   readonly limit: number = 50;
 
   @IsText(
-    { pattern: /^[0-9a-f]{64}$/, message: 'must be `next` of the page before' },
-    { optional, description: '`next` of the page before.' },
+    { pattern: /^[0-9a-f]{64}$/, message: 'must be `next` of the previous page' },
+    { optional, description: '`next` of the previous page.' },
   )
   readonly after?: string;
 }
@@ -80,15 +80,15 @@ export class DenialsQueryDto {
     {
       name: 'isDenialName',
       isValid: (value) => typeof value === 'string' && denialNameOf(value) !== undefined,
-      message: 'must be `next` of the page before',
+      message: 'must be `next` of the previous page',
       schema: { ...text, minLength: 1 },
     },
-    { optional, description: '`next` of the page before.' },
+    { optional, description: '`next` of the previous page.' },
   )
   readonly after?: string;
 }
 
-/** What an operator wants to deny or allow, and why. */
+/** A payee or host that an operator denies or allows, with the reason. */
 export class VerdictDto {
   @IsKind()
   readonly kind!: DenialKind;
@@ -100,7 +100,7 @@ export class VerdictDto {
     name: 'isReason',
     isValid: (value) => {
       const read = plainText(value, REASON_MAX);
-      // It is kept for ever as it was written.
+      // The reason is stored forever as it was written.
       return read.text !== undefined && !read.isCut;
     },
     message: `must be 1 to ${REASON_MAX} characters of one line, without tags`,

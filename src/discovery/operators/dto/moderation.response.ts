@@ -12,7 +12,7 @@ class CatalogueDenial implements Denial {
   @ApiProperty(VALUE)
   readonly value!: string;
 
-  @ApiProperty({ ...text, description: 'As the operator gave it.' })
+  @ApiProperty({ ...text, description: 'The reason that the operator gave.' })
   readonly reason!: string;
 
   @ApiProperty(moment)
@@ -20,7 +20,7 @@ class CatalogueDenial implements Denial {
 
   @ApiProperty({
     ...text,
-    description: 'Id of an API key; empty for one that was written by hand.',
+    description: 'Id of an API key; empty for a denial that was written to the database by hand.',
   })
   readonly by!: string;
 }
@@ -33,7 +33,7 @@ export class CatalogueDenials {
   readonly next?: string;
 }
 
-/** An entry as operators see it, whether it is listed or not. */
+/** An entry as operators see it, whether or not it is listed. */
 export class CatalogueEntry {
   @ApiProperty(text)
   readonly id!: string;
@@ -50,13 +50,16 @@ export class CatalogueEntry {
   @ApiProperty(text)
   readonly resource!: string;
 
-  @ApiProperty({ ...text, description: 'Method or name of the tool; empty without either.' })
+  @ApiProperty({ ...text, description: 'HTTP method, or name of the tool; empty if not declared.' })
   readonly call!: string;
 
   @ApiProperty({ ...text, enum: ['http', 'mcp'] })
   readonly type!: 'http' | 'mcp';
 
-  @ApiProperty({ ...count, description: 'Others that were paid for the same place.' })
+  @ApiProperty({
+    ...count,
+    description: 'Number of other payees that were paid for the same resource.',
+  })
   readonly otherPayees!: number;
 
   @ApiProperty({

@@ -15,10 +15,10 @@ import { isJsonObject } from '../../../protocol/payment/wire-values.js';
 import type { StatementAction } from '../statement.js';
 
 const optional = true;
-/** Years that people may live to see: JSON of wallets has numbers as texts. */
+/** Seconds, up to the year 2286. JSON of wallets writes numbers as text. */
 const SECONDS = { minimum: 0, maximum: 9_999_999_999 } as const;
 
-/** Words that are empty are not corrected. */
+/** Empty texts correct nothing. */
 @ApiSchema({ name: 'CatalogueStatementSigned' })
 @IgnoresUnknown()
 export class StatementDto {
@@ -62,7 +62,7 @@ export class StatementDto {
   readonly until: number = 0;
 }
 
-/** `POST /discovery/statements`: typed data that a payee has signed (EIP-712), and the signature. */
+/** `POST /discovery/statements`: typed data with the signature of a payee (EIP-712). */
 @ApiSchema({ name: 'CatalogueStatement' })
 @IgnoresUnknown()
 @RefusedWith('invalid_statement')

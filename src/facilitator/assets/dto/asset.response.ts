@@ -31,14 +31,14 @@ export class AssetView {
 
   @ApiPropertyOptional({
     ...flag,
-    description: 'Whether a contract is there; absent until the chain was asked.',
+    description: 'Whether a contract exists at the address; absent until the contract was read.',
   })
   readonly isDeployed?: boolean;
 
   @ApiProperty({
     type: 'array',
     items: { ...text, enum: ['eip3009', 'permit2'] },
-    description: 'How it can be paid with here.',
+    description: 'Transfer methods that this deployment accepts for the token.',
   })
   readonly methods!: readonly TransferMethod[];
 
@@ -46,17 +46,20 @@ export class AssetView {
     type: 'object',
     additionalProperties: text,
     description:
-      'What a seller writes into `extra` for the scheme `exact`; absent where nothing is known to work.',
+      'The value of `extra` for the scheme `exact`; absent if no working value is known.',
   })
   readonly extra?: Readonly<Record<string, string>>;
 
   @ApiPropertyOptional({
     description:
-      'Overloads of `transferWithAuthorization` that were seen. Contract wallets need `bytes`.',
+      'Overloads of `transferWithAuthorization` found in the contract. Contract wallets need `bytes`.',
   })
   readonly eip3009?: Eip3009Support;
 
-  @ApiPropertyOptional({ ...SUPPORT, description: 'Whether an approval of Permit2 can be signed.' })
+  @ApiPropertyOptional({
+    ...SUPPORT,
+    description: 'Whether the payer can sign an approval of Permit2.',
+  })
   readonly eip2612?: Support;
 
   @ApiProperty({ ...text, enum: ['chain', 'built-in', 'settings'] })
@@ -67,7 +70,7 @@ export class AssetView {
 
   @ApiPropertyOptional({
     ...text,
-    description: 'A reported property that no read of the chain has confirmed.',
+    description: 'A reported property of the token that no read of the chain has confirmed.',
   })
   readonly doubt?: string;
 }

@@ -3,6 +3,6 @@ import { IsCaip2 } from '../../../platform/http/validators.js';
 
 @IgnoresUnknown()
 export class AssetsQueryDto {
-  @IsCaip2({ optional: true, description: 'Of one network only.' })
+  @IsCaip2({ optional: true, description: 'Lists only tokens of this network.' })
   readonly network?: string;
 }

@@ -2,7 +2,7 @@ import type { Observed, SellerAnswer } from '../answer.js';
 import type { DoctorFinding } from '../dto/doctor-report.response.js';
 import { about } from '../finding.js';
 
-/** Statuses that are not 402, by what they say of the order in which a seller looks at things. */
+/** Statuses other than 402, by what they show about the order of a seller's checks. */
 function wrongStatus(status: number, method: string): Pick<DoctorFinding, 'code' | 'fix'> {
   if (status >= 200 && status < 300) {
     const fix =

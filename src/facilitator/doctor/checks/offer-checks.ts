@@ -8,9 +8,9 @@ import type { Offer } from './offer.js';
 
 /** The kind of account at the payee's address. */
 export type PayeeKind =
-  /** A key's, also one that lends itself code (EIP-7702). */
+  /** An account with a key, also one with delegated code (EIP-7702). */
   | 'account'
-  /** A contract that answers for signatures (ERC-1271): a smart wallet. */
+  /** A contract that verifies signatures (ERC-1271): a smart wallet. */
   | 'wallet'
   | 'contract';
 
@@ -19,7 +19,7 @@ export interface OfferFacts {
   /** `undefined` where there is no contract at the asset's address. */
   readonly token: TokenFacts | undefined;
   readonly payee: PayeeKind;
-  /** Whether the token refuses a transfer of nothing to the payee; `undefined` where that was not shown. */
+  /** Whether the token refuses a transfer of zero to the payee; `undefined` where that was not determined. */
   readonly isPayeeRefused: boolean | undefined;
   readonly contracts: SchemeContracts;
 }
@@ -29,7 +29,7 @@ const NATIVE = `0x${'e'.repeat(40)}`;
 /** Seconds: a verify wants six, a settle takes some blocks, and clocks differ. */
 const TIMEOUT_LEAST = 10;
 const TIMEOUT_GOOD = 60;
-/** In whole tokens. A price outside of this is rather a slip of decimals. */
+/** In whole tokens. A price outside this range is more likely a mistake in the decimals. */
 const DUST_DECIMALS = 6;
 const FORTUNE = 100_000n;
 
@@ -173,7 +173,7 @@ function checkDomain({ extra }: Offer, { domain, name, version }: TokenFacts, at
     const got = extra[field];
     const expected = own[field];
     const isMissing = typeof got !== 'string' || got === '';
-    // A name that was not proven is no reason to refuse another one.
+    // A domain that could not be read is no reason to refuse another name.
     if (!isMissing && (domain === undefined || got === expected)) continue;
     at.add(['error', isMissing ? `${field}_missing` : `${field}_differs`], `extra.${field}`, {
       expected:
@@ -216,7 +216,7 @@ function checkAmount({ amount, amountField }: Offer, token: TokenFacts, at: Plac
   });
 }
 
-/** The same for what a token is: whether a permit of its own can be signed under a name. */
+/** Whether the offer names the EIP-712 domain of the token, so that a permit of the token can be signed. */
 export function isDomainOf(offer: Offer, { domain }: TokenFacts): boolean | undefined {
   const { name, version } = offer.extra;
   if (domain === undefined) return undefined;

@@ -4,10 +4,10 @@ import type { JsonObject } from '../../../protocol/payment/wire-values.js';
 
 /** One way to pay that a seller offers, as far as it could be read. */
 export interface Offer {
-  /** Of its fields, such as `terms.accepts[0]`. */
+  /** The place of its fields, such as `terms.accepts[0]`. */
   readonly path: string;
   readonly version: 1 | 2;
-  /** The seller's own object, which buyers repeat. */
+  /** The seller's own object, which buyers send back. */
   readonly sent: JsonObject;
   readonly amountField: 'amount' | 'maxAmountRequired';
   readonly scheme: string;

@@ -18,16 +18,16 @@ import { about } from '../finding.js';
 import type { Terms } from '../terms.js';
 import type { Offer } from './offer.js';
 
-/** More are not looked at; a stock client takes the first it can pay. */
+/** Further offers are ignored; a stock client takes the first offer it can pay. */
 export const OFFERS_MAX = 8;
 
 export interface ReadOffers {
-  /** Those without an error of shape, on networks served here. */
+  /** Offers without an error of shape, on networks served here. */
   readonly offers: readonly Offer[];
   readonly findings: readonly DoctorFinding[];
 }
 
-/** @param chainIds - of the networks served here. */
+/** @param chainIds - the networks served here. */
 export function readOffers(
   { version, place, sent }: Terms,
   chainIds: readonly number[],
@@ -130,7 +130,7 @@ function readScheme(sent: JsonObject, version: 1 | 2, shape: Shape): string | un
     return undefined;
   }
   const served = schemeNamed(scheme, version);
-  if (served !== undefined && served.judges === undefined) return scheme;
+  if (served !== undefined && served.verifyOnly === undefined) return scheme;
   const fix =
     served === undefined
       ? `This facilitator settles ${expected} in version ${version}; another one has to settle this offer.`

@@ -18,7 +18,7 @@ import {
 
 const PERMIT = 'eip2612GasSponsoring';
 const APPROVAL = 'erc20ApprovalGasSponsoring';
-const judged = (offer: Partial<Offer>, token = tokenFacts()): CheckedOffer => ({
+const result = (offer: Partial<Offer>, token = tokenFacts()): CheckedOffer => ({
   offer: anOffer({ method: 'permit2', ...offer }),
   facts: offerFacts({ token }),
 });
@@ -39,15 +39,15 @@ const AT = `terms.extensions.${PERMIT}`;
 
 describe('sponsored approvals', () => {
   it.each<[string, string[], CheckedOffer]>([
-    ['a permit for a token that has one', [PERMIT], judged({ extra: NAMED })],
-    ['nothing', [], judged({ extra: BARE }, plainToken())],
-    ['an approval for a plain token', [APPROVAL], judged({ extra: BARE }, plainToken())],
-    ['a permit beside EIP-3009', [PERMIT], judged({ method: 'eip3009' }, plainToken())],
-    ['what no facilitator acts on', ['bazaar', 'payment-identifier'], judged({ extra: NAMED })],
+    ['a permit for a token that has one', [PERMIT], result({ extra: NAMED })],
+    ['nothing', [], result({ extra: BARE }, plainToken())],
+    ['an approval for a plain token', [APPROVAL], result({ extra: BARE }, plainToken())],
+    ['a permit beside EIP-3009', [PERMIT], result({ method: 'eip3009' }, plainToken())],
+    ['what no facilitator acts on', ['bazaar', 'payment-identifier'], result({ extra: NAMED })],
     [
       'a permit of a token that does not tell',
       [PERMIT],
-      judged({ extra: NAMED }, tokenFacts({ eip2612: 'unclear', domain: undefined })),
+      result({ extra: NAMED }, tokenFacts({ eip2612: 'unclear', domain: undefined })),
     ],
   ])('are sound with %s', (_, declared, offer) => {
     expect(found(declared, offer)).toEqual([]);
@@ -57,31 +57,31 @@ describe('sponsored approvals', () => {
     [
       'both at a plain token',
       [PERMIT, APPROVAL],
-      judged({ extra: NAMED }, plainToken()),
+      result({ extra: NAMED }, plainToken()),
       `error both_gas_sponsorings at ${AT}`,
     ],
     [
       'a permit of a plain token',
       [PERMIT],
-      judged({ extra: NAMED }, plainToken()),
+      result({ extra: NAMED }, plainToken()),
       `error permit_of_token_without at ${AT}`,
     ],
     [
       'a permit that clients do not try',
       [PERMIT],
-      judged({ extra: BARE }, plainToken()),
+      result({ extra: BARE }, plainToken()),
       `warning permit_of_token_without at ${AT}`,
     ],
     [
       'a permit without the name',
       [PERMIT],
-      judged({ extra: BARE }),
+      result({ extra: BARE }),
       'error permit_without_domain at terms.accepts[0].extra',
     ],
     [
       'a permit of another name',
       [PERMIT],
-      judged({ extra: { ...NAMED, name: 'U' } }),
+      result({ extra: { ...NAMED, name: 'U' } }),
       'error permit_without_domain at terms.accepts[0].extra',
     ],
   ])('are wrong with %s', (_, declared, offer, expected) => {
@@ -89,14 +89,14 @@ describe('sponsored approvals', () => {
   });
 
   it('are judged for each offer', () => {
-    const offers = [judged({ extra: NAMED }), judged({ extra: NAMED }, plainToken())];
+    const offers = [result({ extra: NAMED }), result({ extra: NAMED }, plainToken())];
     expect(found([PERMIT, APPROVAL], ...offers)).toHaveLength(1);
   });
 
   it('are not looked at where they are no object', () => {
     const sent = v2Terms(undefined, { extensions: [PERMIT] });
     const findings = termsFindings({ version: 2, place: 'header', sent }, [
-      judged({ extra: NAMED }, plainToken()),
+      result({ extra: NAMED }, plainToken()),
     ]);
     expect(findings.filter(({ severity }) => severity !== 'note')).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('default assets', () => {
   const needs = (...offers: Partial<Offer>[]): string[] =>
     termsFindings(
       { version: 1, place: 'body', sent: {} },
-      offers.map((offer) => judged(offer)),
+      offers.map((offer) => result(offer)),
     ).map(({ severity, code, path }) => `${severity} ${code} at ${path}`);
 
   it('are paid with unasked, up to a dollar', () => {

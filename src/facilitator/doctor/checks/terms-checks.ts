@@ -8,16 +8,16 @@ import { isDomainOf, type OfferFacts } from './offer-checks.js';
 
 const PERMIT = 'eip2612GasSponsoring';
 const APPROVAL = 'erc20ApprovalGasSponsoring';
-/** Extensions by which a facilitator acts; of others it does not matter whether it knows them. */
+/** Extensions that a facilitator itself acts on. It does not have to know any other extension. */
 const ACTED_ON = [PERMIT, APPROVAL];
 
-/** An offer and what the chain says of it. */
+/** An offer with its facts on chain. */
 export interface CheckedOffer {
   readonly offer: Offer;
   readonly facts: OfferFacts;
 }
 
-/** The errors of the fields beside the offers. */
+/** The errors of the fields outside the offers. */
 export function termsFindings(
   terms: Terms,
   offers: readonly CheckedOffer[],
@@ -35,7 +35,7 @@ export function termsFindings(
 function extensionFindings(
   { sent }: Terms,
   root: string,
-  judged: readonly CheckedOffer[],
+  checked: readonly CheckedOffer[],
 ): readonly DoctorFinding[] {
   const declared = Object.keys(readOptionalObject(sent['extensions']) ?? {});
   const served = allSchemes().flatMap(({ extensions }) => extensions);
@@ -48,7 +48,7 @@ function extensionFindings(
         fix: 'Take it out: buyers sign for it, and this facilitator does not act on it.',
       }),
   );
-  const byPermit2 = judged.filter(({ offer }) => offer.method === 'permit2');
+  const byPermit2 = checked.filter(({ offer }) => offer.method === 'permit2');
   if (declared.includes(PERMIT)) {
     findings.push(...byPermit2.flatMap((one) => permitFinding(one, root, declared) ?? []));
   }
@@ -56,8 +56,8 @@ function extensionFindings(
 }
 
 /**
- * A stock client that is offered a sponsored permit signs one: it asks the token for its nonce first, and
- * fails where the token has none. Then it never comes to the other sponsoring.
+ * A stock client that is offered a sponsored permit tries that first. It reads the permit nonce of the token and fails
+ * where the token has none, so it never reaches the other kind of sponsoring.
  */
 function permitFinding(
   { offer, facts }: CheckedOffer,
@@ -119,7 +119,7 @@ function spendingFindings(offers: readonly Offer[], root: string): readonly Doct
     return [
       about('buyers_raise_the_cap', 'note', {
         path,
-        expected: 'at most one dollar, the default spending limit of buyers with the 2.27 SDK',
+        expected: 'at most one dollar, the default spending limit of buyers with the x402 SDK 2.27',
         got: first.amount,
         fix: 'Tell your buyers: setSpendControls({ maxAmountPerPayment: … }).',
       }),
@@ -129,7 +129,7 @@ function spendingFindings(offers: readonly Offer[], root: string): readonly Doct
     about('buyers_allow_the_asset', 'note', {
       path,
       expected:
-        'a default asset of the 2.27 SDK, which buyers accept by default; not every network has one',
+        'a default asset of the x402 SDK 2.27, which buyers accept by default; not every network has a default asset',
       got: first.asset,
       fix: 'Tell your buyers: setSpendControls({ allowedAssets: true }), or name this token there.',
     }),

@@ -4,14 +4,14 @@ import { count, flag, text } from '../../../platform/http/openapi.js';
 import { ADDRESS_SCHEMA, ATOMIC_UNITS_SCHEMA } from '../../../protocol/payment/wire-schemas.js';
 
 /**
- * `error`: a stock buyer cannot pay. `warning`: some cannot, it is not what was meant, or it could not be
- * looked at. `note`: what buyers have to know; nothing is wrong.
+ * `error`: a stock buyer cannot pay. `warning`: some buyers cannot pay, the value is probably a mistake, or it could
+ * not be checked. `note`: a fact that buyers have to know; nothing is wrong.
  */
 export type Severity = 'error' | 'warning' | 'note';
 
 export const SHOWN_MAX_CHARACTERS = 120;
 
-/** One way to pay, as it was understood. */
+/** One way to pay, as the check understood it. */
 export class DoctorOffer {
   @ApiProperty(text)
   readonly path!: string;

@@ -4,12 +4,12 @@ import { Field, IsOneOf, IsText } from '../../../platform/http/validators.js';
 import { isWithinBounds } from '../../../protocol/payment/json-bounds.js';
 import type { JsonObject } from '../../../protocol/payment/wire-values.js';
 
-/** A request is to show the order in which a seller looks at things; nothing is bought with it. */
+/** The request only shows the order of a seller's checks; it buys nothing. */
 export const BODY_MAX_CHARACTERS = 16_384;
 const BODY_BOUNDS = { maxDepth: 16, maxValues: 2000 } as const;
 const optional = true;
 
-/** The body of `POST /v2/doctor`: what a seller is asked. */
+/** The body of `POST /v2/doctor`: the request to send to the seller. */
 export class DoctorRequestDto {
   @IsText({ minLength: 1, maxLength: 2048 })
   readonly url!: string;

@@ -19,12 +19,12 @@ import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/mod
 import { WAIT_SECONDS_MAX } from '../settlement-waits.js';
 
 export const SEARCH_USAGE =
-  'Either transaction, or network, asset, payer and nonce, or paymentId are expected. A list needs an API key with the scope history.';
+  'Give transaction, or paymentId, or network with asset, payer and nonce. A list needs an API key with the scope history.';
 
 const optional = true;
 
 /**
- * `GET /v2/settlements?…`: by transaction, by authorization, or by the buyer's name of a payment. Else it is a
+ * `GET /v2/settlements?…`: by transaction, by authorization, or by the buyer's payment identifier. Otherwise it is a
  * list.
  */
 export class SettlementQueryDto {
@@ -34,7 +34,10 @@ export class SettlementQueryDto {
   @IsCaip2({ optional })
   readonly network?: string;
 
-  @IsEvmAddress({ optional, description: 'The token, whatever contract keeps the nonce.' })
+  @IsEvmAddress({
+    optional,
+    description: 'The address of the token, also if another contract keeps the nonce.',
+  })
   readonly asset?: string;
 
   @IsEvmAddress({ optional })
@@ -42,7 +45,7 @@ export class SettlementQueryDto {
 
   @IsText(
     { pattern: /^(?:[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/, message: 'must be a number' },
-    { optional, description: 'Of the authorization: decimal, or hexadecimal with 0x.' },
+    { optional, description: 'Nonce of the authorization: decimal, or hexadecimal with 0x.' },
     NONCE_SCHEMA,
   )
   readonly nonce?: string;
@@ -51,24 +54,25 @@ export class SettlementQueryDto {
     { pattern: /^[a-zA-Z0-9_-]{16,128}$/, message: 'must be a payment identifier' },
     {
       optional,
-      description: 'The buyer’s name of its payment, by the extension `payment-identifier`.',
+      description:
+        'The identifier of the buyer for its payment, from the extension `payment-identifier`.',
     },
   )
   readonly paymentId?: string;
 
   @IsEvmAddress({
     optional,
-    description: 'Without an API key it is, with `payer`, the scope of `paymentId`.',
+    description: 'Required with `payer` for a `paymentId` without an API key.',
   })
   readonly payTo?: string;
 
   @IsDayOrTime({
     optional,
-    description: 'Claimed at or after: a day (UTC), or a time with its zone.',
+    description: 'Only settlements claimed at or after this day (UTC) or time with its zone.',
   })
   readonly from?: string;
 
-  @IsDayOrTime({ optional, description: 'Claimed before.' })
+  @IsDayOrTime({ optional, description: 'Only settlements claimed before this day or time.' })
   readonly to?: string;
 
   @IsOneOf(SETTLEMENT_STATES, { optional })
@@ -76,14 +80,14 @@ export class SettlementQueryDto {
 
   @IsOneOf(SALES, {
     optional,
-    description: '`unclaimed`: paid, and no settle has its success: paid and not delivered.',
+    description: '`unclaimed`: paid and not delivered, because no settle request received success.',
   })
   readonly sale?: SaleFilter;
 
   @IsQueryInteger({ minimum: 1, maximum: PAGE_MAX, default: PAGE })
   readonly limit?: number;
 
-  @IsText({}, { optional, description: '`nextCursor` of the page before.' })
+  @IsText({}, { optional, description: '`nextCursor` of the previous page.' })
   readonly cursor?: string;
 }
 

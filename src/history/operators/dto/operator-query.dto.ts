@@ -1,5 +1,6 @@
 import {
   type FieldOptions,
+  IsAtomicAmount,
   IsCaip2,
   IsDayOrTime,
   IsEvmAddress,
@@ -7,6 +8,8 @@ import {
   IsQueryInteger,
   IsText,
 } from '../../../platform/http/validators.js';
+import { allSchemes } from '../../../protocol/schemes/registry.js';
+import { CHANNEL_ACTIONS, type ChannelAction } from '../../../protocol/schemes/scheme.js';
 import {
   AreGroups,
   SettlementFilterDto,
@@ -17,8 +20,9 @@ import { WEBHOOK_STATUSES, type WebhookStatus } from '../operator-archive.js';
 
 const optional = true;
 const PAGE = 50;
+const SCHEMES = allSchemes().map(({ name }) => name);
 
-/** A number of PostgreSQL; one that no column can hold is refused. */
+/** A bigint of PostgreSQL. Numbers that the column cannot hold are refused. */
 export const RUN_ID = /^[1-9][0-9]{0,17}$/;
 export const WEBHOOK_ID = /^we_[A-Za-z0-9_-]{1,64}$/;
 
@@ -37,7 +41,7 @@ const IsName = (options: FieldOptions = {}): PropertyDecorator =>
 const IsNext = (pattern: RegExp, what: string): PropertyDecorator =>
   IsText(
     { pattern, message: `must be the ${what}` },
-    { optional, description: '`next` of the page before.' },
+    { optional, description: '`next` of the previous page.' },
   );
 
 /** `GET /admin/api/history/settlements` */
@@ -45,10 +49,22 @@ export class HistorySearchDto extends SettlementFilterDto {
   @IsEvmAddress({ optional })
   readonly payer?: string;
 
+  @IsAtomicAmount({
+    optional,
+    description: 'Atomic units. Settlements with a lower amount are not listed.',
+  })
+  readonly leastAmount?: string;
+
+  @IsOneOf(SCHEMES, { optional })
+  readonly scheme?: string;
+
+  @IsOneOf(CHANNEL_ACTIONS, { optional, description: 'The action of a channel.' })
+  readonly action?: ChannelAction;
+
   @IsLimit()
   readonly limit: number = PAGE;
 
-  @IsText({}, { optional, description: '`nextCursor` of the page before.' })
+  @IsText({}, { optional, description: '`nextCursor` of the previous page.' })
   readonly cursor?: string;
 }
 
@@ -116,17 +132,20 @@ export class AuditQueryDto {
       pattern: /^[A-Za-z0-9_.:[\]-]{1,300}$/,
       message: 'must be 1 to 300 letters, digits or . : _ - [ ]',
     },
-    { optional, description: 'A lane, or what the catalogue denies.' },
+    { optional, description: 'A lane, or a payee or host that the catalogue denies.' },
   )
   readonly subject?: string;
 
   @IsCaip2({ optional })
   readonly network?: string;
 
-  @IsDayOrTime({ optional, description: 'At or after: a day (UTC), or a time with its zone.' })
+  @IsDayOrTime({
+    optional,
+    description: 'Only actions at or after this day (UTC) or time with its zone.',
+  })
   readonly from?: string;
 
-  @IsDayOrTime({ optional, description: 'Before.' })
+  @IsDayOrTime({ optional, description: 'Only actions before this day or time.' })
   readonly to?: string;
 
   @IsLimit()

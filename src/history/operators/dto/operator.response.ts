@@ -21,10 +21,13 @@ export class OperatorAction {
   @ApiProperty({ ...text, description: 'Id of an API key.' })
   readonly by!: string;
 
-  @ApiPropertyOptional({ ...text, description: 'Absent for an action on no one network.' })
+  @ApiPropertyOptional({
+    ...text,
+    description: 'Absent for an action that is not about one network.',
+  })
   readonly network?: string;
 
-  @ApiPropertyOptional({ ...text, description: 'As the operator gave it.' })
+  @ApiPropertyOptional({ ...text, description: 'The reason that the operator gave.' })
   readonly reason?: string | undefined;
 }
 
@@ -47,12 +50,15 @@ export class DifferenceView {
   @ApiProperty(text)
   readonly name!: string;
 
-  @ApiProperty({ ...flag, description: 'It explains a balance and is no difference.' })
+  @ApiProperty({
+    ...flag,
+    description: 'True for a transfer that explains a balance and is not a difference.',
+  })
   readonly isNote!: boolean;
 
   @ApiPropertyOptional({
     ...text,
-    description: 'Absent for names that only a newer version knows.',
+    description: 'Absent if this version does not know the name of the difference.',
   })
   readonly meaning?: string | undefined;
 
@@ -71,10 +77,10 @@ export class DifferenceView {
   @ApiPropertyOptional(text)
   readonly lane?: string | undefined;
 
-  @ApiPropertyOptional({ ...text, description: 'As the books have it.' })
+  @ApiPropertyOptional({ ...text, description: 'The value in the ledger.' })
   readonly expected?: string | undefined;
 
-  @ApiPropertyOptional({ ...text, description: 'As the chain has it.' })
+  @ApiPropertyOptional({ ...text, description: 'The value on the chain.' })
   readonly found?: string | undefined;
 }
 
@@ -112,7 +118,11 @@ export class RunView {
   @ApiProperty(count)
   readonly transactions!: number;
 
-  @ApiProperty({ type: 'object', additionalProperties: count, description: 'By name, notes too.' })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: count,
+    description: 'Number of differences and notes, by name.',
+  })
   readonly counts!: Readonly<Record<string, number>>;
 
   @ApiProperty(count)
@@ -133,7 +143,7 @@ export class Reconciliations {
   readonly next?: string;
 }
 
-class LaneBookView {
+class LaneRecordView {
   @ApiProperty(text)
   readonly lane!: string;
 
@@ -160,8 +170,8 @@ export class Reconciliation extends RunView {
   @ApiProperty({ type: [DifferenceView] })
   readonly found!: readonly DifferenceView[];
 
-  @ApiProperty({ type: [LaneBookView] })
-  readonly lanes!: readonly LaneBookView[];
+  @ApiProperty({ type: [LaneRecordView] })
+  readonly lanes!: readonly LaneRecordView[];
 
   @ApiPropertyOptional(text)
   readonly next?: string;
@@ -180,7 +190,7 @@ class Backlog {
   @ApiProperty(count)
   readonly waiting!: number;
 
-  @ApiProperty({ ...flag, description: 'There are more than were counted.' })
+  @ApiProperty({ ...flag, description: 'True if more deliveries wait than `waiting` counts.' })
   readonly isMore!: boolean;
 
   @ApiPropertyOptional(moment)
@@ -268,13 +278,14 @@ class ArchivedNoteView {
 
   @ApiProperty({
     ...flag,
-    description: 'A requester got its success, or its 202 and the payment was included.',
+    description: 'A requester received success, or received 202 and the payment was included.',
   })
   readonly isTold!: boolean;
 
   @ApiProperty({
     ...flag,
-    description: 'Two requesters of one key got the answer: the sale cannot be rolled back.',
+    description:
+      'Two requesters with one idempotency key received the answer, so the sale cannot be rolled back.',
   })
   readonly isKept!: boolean;
 }
@@ -293,7 +304,7 @@ export class SettlementPastView {
 
   @ApiPropertyOptional({
     type: ArchivedNoteView,
-    description: 'Absent for one that is not archived yet.',
+    description: 'Absent while the settlement is not archived.',
   })
   readonly row?: ArchivedNoteView | undefined;
 
@@ -305,7 +316,8 @@ export class SettlementPastView {
 
   @ApiPropertyOptional({
     type: [OperatorAction],
-    description: 'On its network, from an hour before its claim to its end.',
+    description:
+      'Actions of operators on it, and on its network from one hour before its claim to its end.',
   })
   readonly actions?: readonly OperatorAction[];
 }

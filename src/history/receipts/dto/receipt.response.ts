@@ -12,7 +12,7 @@ import {
 const WORD = { ...text, pattern: '^0x[0-9a-f]{64}$' };
 export const PRIMARY_TYPE = 'SettlementReceipt';
 
-/** What a receipt says: numbers as decimal text, as they are signed. */
+/** The signed fields of a receipt. Numbers are decimal text, as in the signed message. */
 @ApiSchema(CLOSED)
 export class SettlementReceipt {
   @ApiProperty(SETTLEMENT_ID_SCHEMA)
@@ -38,7 +38,7 @@ export class SettlementReceipt {
 
   @ApiProperty({
     ...ATOMIC_UNITS_SCHEMA,
-    description: 'What was signed: the same, or the maximum.',
+    description: 'The signed amount: the paid amount, or a maximum.',
   })
   readonly authorized!: string;
 
@@ -48,7 +48,7 @@ export class SettlementReceipt {
   @ApiProperty({ ...ATOMIC_UNITS_SCHEMA, description: 'Unix seconds.' })
   readonly deadline!: string;
 
-  @ApiProperty({ ...WORD, description: 'SHA-256 over all that the payer committed to.' })
+  @ApiProperty({ ...WORD, description: 'SHA-256 of all terms that the payer signed.' })
   readonly terms!: Hex;
 
   @ApiProperty(WORD)
@@ -66,7 +66,7 @@ export class SettlementReceipt {
   @ApiProperty({
     ...text,
     enum: ['included', 'finalized'],
-    description: 'How certain it was when this was signed.',
+    description: 'Finality of the payment when the receipt was signed.',
   })
   readonly finality!: 'included' | 'finalized';
 
@@ -74,7 +74,7 @@ export class SettlementReceipt {
   readonly issuedAt!: string;
 }
 
-/** The same names and values, but the id as bytes. */
+/** The same names and values, except the id as bytes. */
 @ApiSchema(CLOSED)
 class Eip712Receipt extends OmitType(SettlementReceipt, ['settlementId']) {
   @ApiProperty(WORD)
@@ -113,7 +113,7 @@ class Eip712Signature {
   readonly signature!: Hex;
 }
 
-/** A receipt with two signatures of the same: one for contracts and wallets, one for everybody else. */
+/** A receipt with two signatures: EIP-712 for contracts and wallets, JWS for other software. */
 @ApiSchema(CLOSED)
 export class SignedReceipt {
   @ApiProperty()
@@ -125,12 +125,12 @@ export class SignedReceipt {
   @ApiProperty({
     ...text,
     pattern: '^[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+$',
-    description: 'Compact, EdDSA; its payload is the receipt.',
+    description: 'JWS in compact form, signed by EdDSA. The payload is the receipt.',
   })
   readonly jws!: string;
 }
 
-/** What verifiers need: a JWK set, with the addresses of the EIP-712 signatures beside its keys. */
+/** Keys for verifiers: a JWK set, and the signer addresses of EIP-712 signatures. */
 export class ReceiptKeys {
   @ApiProperty({ type: 'array', items: free })
   readonly keys!: readonly JWK[];
@@ -138,7 +138,7 @@ export class ReceiptKeys {
   @ApiProperty({
     type: 'array',
     items: ADDRESS_SCHEMA,
-    description: 'Of the EIP-712 signatures; the first signs now.',
+    description: 'Addresses of the keys for EIP-712 signatures. The first key signs new receipts.',
   })
   readonly x402_receipt_signers!: readonly Address[];
 }

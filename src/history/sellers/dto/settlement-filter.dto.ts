@@ -10,8 +10,8 @@ import { type SaleFilter, SALES } from '../../../settlement/ledger/queries/settl
 import { SETTLEMENT_STATES, type SettlementState } from '../../../settlement/model/settlement.js';
 
 const optional = true;
-const SALE = '`unclaimed`: paid, and no settle has its success: paid and not delivered.';
-const FROM = 'Claimed at or after: a day (UTC), or a time with its zone.';
+const SALE = '`unclaimed`: paid and not delivered, because no settle request received success.';
+const FROM = 'Only settlements claimed at or after this day (UTC) or time with its zone.';
 
 const FORMATS = ['csv', 'ndjson'] as const;
 
@@ -32,7 +32,7 @@ export class SettlementFilterDto {
   @IsDayOrTime({ optional, description: FROM })
   readonly from?: string;
 
-  @IsDayOrTime({ optional, description: 'Claimed before.' })
+  @IsDayOrTime({ optional, description: 'Only settlements claimed before this day or time.' })
   readonly to?: string;
 
   @IsOneOf(SETTLEMENT_STATES, { optional })

@@ -18,7 +18,7 @@ class PaidSum {
 /** The sum of one group. Amounts of two assets are never added. */
 @ApiSchema(CLOSED)
 export class SettlementTotal {
-  @ApiPropertyOptional({ ...text, format: 'date', description: 'Of the claim, in UTC.' })
+  @ApiPropertyOptional({ ...text, format: 'date', description: 'Day of the claim, in UTC.' })
   readonly day?: string;
 
   @ApiProperty(CAIP2_SCHEMA)
@@ -30,13 +30,13 @@ export class SettlementTotal {
   @ApiPropertyOptional(ADDRESS_SCHEMA)
   readonly payTo?: Address;
 
-  @ApiProperty({ description: 'What reached the payees.' })
+  @ApiProperty({ description: 'Payments that reached the payees.' })
   readonly paid!: PaidSum;
 
   @ApiProperty({
     type: 'object',
     additionalProperties: ATOMIC_UNITS_SCHEMA,
-    description: 'How many settlements are in each state.',
+    description: 'Number of settlements in each state.',
   })
   readonly states!: Readonly<Record<string, string>>;
 }

@@ -14,7 +14,7 @@ export class WindowStats {
   @ApiPropertyOptional({
     ...text,
     pattern: '^[0-9]+([.][0-9]+)?$',
-    description: 'Whole tokens; absent where the decimals of the token are not known.',
+    description: 'Whole tokens; absent if the decimals of the token are not known.',
   })
   readonly tokens?: string;
 
@@ -46,11 +46,11 @@ export class AssetStats {
   @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: 77 })
   readonly decimals?: number;
 
-  /** This name and the next are those of the original service. */
-  @ApiProperty({ type: 'integer', description: 'Payments of all time.' })
+  /** `txCount` and `totalAmount` keep the names of the original service. */
+  @ApiProperty({ type: 'integer', description: 'Number of payments of all time.' })
   readonly txCount!: number;
 
-  @ApiProperty({ ...ATOMIC_UNITS_SCHEMA, description: 'Of all time, atomic units.' })
+  @ApiProperty({ ...ATOMIC_UNITS_SCHEMA, description: 'Amount of all time, in atomic units.' })
   readonly totalAmount!: string;
 
   @ApiProperty({ type: StatsWindows })

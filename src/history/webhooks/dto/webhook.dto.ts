@@ -24,7 +24,7 @@ const PAGE = 50;
 const PAGE_MAX = 200;
 
 export const URL_SCHEMA = { type: 'string', format: 'uri', maxLength: URL_MAX } as const;
-/** Of one line: PostgreSQL has no text with a zero in it. */
+/** A description is one line without control characters: PostgreSQL stores no text with a zero byte. */
 export const DESCRIPTION_SCHEMA = {
   type: 'string',
   maxLength: DESCRIPTION_MAX,
@@ -60,7 +60,7 @@ const AreEvents = (): PropertyDecorator =>
 const IsEventId = (): PropertyDecorator =>
   IsText({ pattern: EVENT_ID, message: 'must be the id of an event' }, { optional });
 
-/** Each once, and addresses in lower case. */
+/** Removes duplicates, and turns addresses to lower case. */
 const Unique = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
     Array.isArray(value)
@@ -109,7 +109,7 @@ export class WebhookChangeDto {
   readonly enabled?: boolean;
 }
 
-@ApiSchema({ name: 'WebhookReplay', description: 'One of the two, or both.' })
+@ApiSchema({ name: 'WebhookReplay', description: 'Either `after` or `since`, or both.' })
 @NeedsOneOf('after', 'since')
 export class WebhookReplayDto {
   @IsEventId()

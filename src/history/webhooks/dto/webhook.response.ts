@@ -21,7 +21,7 @@ class WebhookDisabled {
   readonly reason!: DisabledReason;
 }
 
-/** A webhook as its owner sees it. Secrets are shown when they are made, and never again. */
+/** A webhook as its owner sees it. Secrets are shown only when they are made. */
 @ApiSchema({ name: 'Webhook' })
 export class WebhookView {
   @ApiProperty(text)
@@ -33,7 +33,7 @@ export class WebhookView {
   @ApiProperty(DESCRIPTION_SCHEMA)
   readonly description!: string;
 
-  /** A webhook of an operator that gets events of lanes alone has no payees. */
+  /** A webhook of an operator with only lane events has no payees. */
   @ApiProperty({ type: 'array', items: ADDRESS_SCHEMA, maxItems: PAYEES_MAX })
   readonly payees!: readonly Address[];
 
@@ -48,7 +48,8 @@ export class WebhookView {
 
   @ApiPropertyOptional({
     ...moment,
-    description: 'When its URL answered the challenge; until then nothing else is sent there.',
+    description:
+      'Time at which the URL answered the challenge. Before it, no other event is sent to the URL.',
   })
   readonly confirmedAt?: string;
 
@@ -89,7 +90,10 @@ export class WebhookReplayed {
   @ApiProperty(count)
   readonly events!: number;
 
-  @ApiPropertyOptional({ ...eventId, description: 'The event to go on after.' })
+  @ApiPropertyOptional({
+    ...eventId,
+    description: 'Present if there are more events: `after` of the next replay.',
+  })
   readonly next?: string;
 }
 
@@ -118,13 +122,13 @@ export class WebhookDelivery {
   @ApiPropertyOptional({ ...moment, description: 'Time of the next attempt.' })
   readonly dueAt?: string;
 
-  @ApiPropertyOptional({ type: 'integer', description: 'Of the last answer.' })
+  @ApiPropertyOptional({ type: 'integer', description: 'HTTP status of the last answer.' })
   readonly status?: number;
 
-  @ApiPropertyOptional({ ...text, description: 'Why there was no answer, or not a good one.' })
+  @ApiPropertyOptional({ ...text, description: 'Why the last attempt failed.' })
   readonly problem?: string;
 
-  @ApiPropertyOptional({ ...text, description: 'Its first 256 characters.' })
+  @ApiPropertyOptional({ ...text, description: 'The first 256 characters of the last answer.' })
   readonly answer?: string;
 }
 
@@ -132,6 +136,9 @@ export class WebhookDeliveries {
   @ApiProperty({ type: [WebhookDelivery] })
   readonly deliveries!: readonly WebhookDelivery[];
 
-  @ApiPropertyOptional({ ...eventId, description: 'The event to go on before.' })
+  @ApiPropertyOptional({
+    ...eventId,
+    description: 'Present if there may be more deliveries: `before` of the next page.',
+  })
   readonly next?: string;
 }

@@ -10,7 +10,10 @@ import { dirname, resolve } from 'node:path';
  */
 export async function openDurable(path: string): Promise<FileHandle> {
   const { O_RDWR, O_CREAT, O_DSYNC } = constants;
-  if (typeof O_DSYNC !== 'number') throw new Error('this system has no O_DSYNC');
+  if (typeof O_DSYNC !== 'number')
+    throw new Error(
+      'the operating system has no O_DSYNC, which the hub needs to store files safely',
+    );
   return open(path, O_RDWR | O_CREAT | O_DSYNC);
 }
 

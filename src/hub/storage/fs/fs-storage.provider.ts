@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PinoLogger } from 'nestjs-pino';
 import { StorageUnavailableError } from '../../errors.js';
 import { bufferOrStream } from '../buffer-or-stream.js';
 import { type Commit, GroupCommit } from '../group-commit.js';
@@ -30,15 +31,7 @@ interface FsStorageOptions {
   readonly hubAddress: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly log: FsStorageLog;
-}
-
-export interface FsStorageLog {
-  /** This process is the writer now. */
-  writing(tornBytes: number): void;
-  /** Another process holds the folder; this one reads and waits. */
-  waiting(): void;
-  failed(error: unknown): void;
+  readonly logger: Pick<PinoLogger, 'info' | 'warn' | 'error'>;
 }
 
 /** How often a process that is not the writer asks for the lock. */
@@ -97,7 +90,10 @@ export class FsStorage implements StorageProvider {
     this.#storeId = await readStoreId(dir);
     this.#observer = observer;
     await this.#acquire();
-    if (!this.isWriter) this.options.log.waiting();
+    if (this.isWriter) return;
+    this.options.logger.info(
+      'another process holds the hub storage for writing; uploads to this process wait',
+    );
   }
 
   async stop(): Promise<void> {
@@ -166,7 +162,7 @@ export class FsStorage implements StorageProvider {
         await file.close();
       }
       if ((await readFile(path, 'utf8')) !== text)
-        throw new Error('the probe file was read back with other bytes');
+        throw new Error('the bytes read from the probe file differ from the bytes written');
     } catch (error) {
       throw new StorageUnavailableError('probe', error);
     } finally {
@@ -197,7 +193,8 @@ export class FsStorage implements StorageProvider {
 
   async #commit(commit: Commit): Promise<JournalEntry> {
     if (this.#writer === undefined) await this.#writerOrTimeout();
-    if (this.#writer === undefined) throw new StorageUnavailableError('wait for the writer');
+    if (this.#writer === undefined)
+      throw new StorageUnavailableError('this process does not hold the storage for writing yet');
     return this.#writer.commit(commit);
   }
 
@@ -229,7 +226,7 @@ export class FsStorage implements StorageProvider {
     try {
       await this.#acquire();
     } catch (error) {
-      this.options.log.failed(error);
+      this.options.logger.error({ err: error }, 'the hub storage cannot be opened for writing yet');
       await this.#journal.close();
       await this.#lock.release();
       this.#timer = setTimeout(() => {
@@ -247,7 +244,11 @@ export class FsStorage implements StorageProvider {
     await this.#spool.removeLeftOvers(this.options.now());
     await observer.opened(lastOrder);
     this.#writer = new GroupCommit(this.#volumes, this.#journal, this.#clock, observer);
-    this.options.log.writing(tornBytes);
+    const { logger } = this.options;
+    if (tornBytes > 0) {
+      logger.warn({ tornBytes }, 'the hub journal ended in an incomplete line, which was cut off');
+    }
+    logger.info('this process holds the hub storage for writing');
     for (const wake of [...this.#waiters]) wake();
   }
 }

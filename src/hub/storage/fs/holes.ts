@@ -17,7 +17,8 @@ const PLATFORM = 'linux';
  * @throws Error where the file system or the platform knows no holes.
  */
 export async function punchHoles(dir: string, places: readonly Place[]): Promise<void> {
-  if (process.platform !== PLATFORM) throw new Error(`holes in files need ${PLATFORM}`);
+  if (process.platform !== PLATFORM)
+    throw new Error(`bytes inside files can be freed on ${PLATFORM} only`);
   const { trim } = createRequire(import.meta.url)('fs-native-extensions') as NativeTrim;
   const byVolume = new Map<string, Place[]>();
   for (const place of places) {

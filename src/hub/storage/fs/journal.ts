@@ -11,7 +11,7 @@ const SEGMENT_BYTES = 16 * 1_048_576;
 const ORDER_DIGITS = 16;
 const NEWLINE = 0x0a;
 
-/** What a writer finds when it begins. */
+/** The end of the journal, as a writer finds it when it begins. */
 interface JournalTail {
   readonly lastOrder: number;
   /** Sound entries of the newest segment that has any, oldest first. */
@@ -56,7 +56,7 @@ export class Journal implements JournalWriter {
     if (first === undefined) return;
     if (this.#file === undefined || this.#length >= SEGMENT_BYTES) await this.#roll(first.order);
     const file = this.#file;
-    if (file === undefined) throw new Error('the journal is not open');
+    if (file === undefined) throw new Error('the hub journal is not open');
     const lines = Buffer.from(entries.map(lineOf).join(''));
     try {
       await writeAll(file, lines, this.#length);

@@ -21,22 +21,25 @@ const CURSOR = /^(([0-9]{1,16})-([A-Za-z0-9_.~:-]{1,90}))?$/;
 /** The owner. Clients add parameters of other services, such as `chain`. */
 @IgnoresUnknown()
 export class V1OwnerDto {
-  @IsGiven('Whose: an address in any case, or any other text. The signer where it is left out.', {
-    maxLength: NAME_MAX_BYTES.owner,
-  })
+  @IsGiven(
+    'The owner: an address in upper or lower case, or any other text. By default the signer.',
+    {
+      maxLength: NAME_MAX_BYTES.owner,
+    },
+  )
   readonly owner: string = '';
 }
 
 /** A page of a list, newest first. */
 @IgnoresUnknown()
 export class V1ListDto extends V1OwnerDto {
-  @IsGiven('Rows: 1 to 100; 32 for anything else.')
+  @IsGiven('Maximum number of rows, 1 to 100; 32 for any other value.')
   readonly limit: string = '';
 
-  @IsGiven('`nextCursor` of the page before.', { pattern: CURSOR, message: 'must be a cursor' })
+  @IsGiven('`nextCursor` of the previous page.', { pattern: CURSOR, message: 'must be a cursor' })
   readonly cursor: string = '';
 
-  @IsOffset('Rows to leave out; such a page names no next one.')
+  @IsOffset('Number of rows to skip. Such a page has no `nextCursor`.')
   readonly offset: string = '';
 
   @IsGiven('`1`: the answer has the number of all rows.')
@@ -45,22 +48,22 @@ export class V1ListDto extends V1OwnerDto {
 
 @IgnoresUnknown()
 export class V1BucketsDto extends V1ListDto {
-  @IsGiven('Buckets of this kind only.')
+  @IsGiven('Lists only buckets of this kind.')
   readonly kind: string = '';
 }
 
 @IgnoresUnknown()
 export class V1ConversationDto extends V1OwnerDto {
-  @IsOffset('Rows to leave out.')
+  @IsOffset('Number of rows to skip.')
   readonly offset: string = '';
 
-  @IsGiven('Rows: 1024 if absent, 10000 if more.')
+  @IsGiven('Maximum number of rows, at most 10000; 1024 by default.')
   readonly limit: string = '';
 }
 
 @IgnoresUnknown()
 export class V1StatsDto {
-  @IsGiven('Days: 7 if absent, 366 if more.')
+  @IsGiven('Number of days, at most 366; 7 by default.')
   readonly days: string = '';
 }
 

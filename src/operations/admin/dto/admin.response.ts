@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { count, flag, text } from '../../../platform/http/openapi.js';
 import type { Fault, Reason } from '../../../protocol/reasons.js';
+import { CHANNEL_ACTIONS, type ChannelAction } from '../../../protocol/schemes/scheme.js';
 import type { SwitchedBy } from '../../../settlement/ledger/queries/lane-queries.js';
 import type { Attempt } from '../../../settlement/model/attempt.js';
 import type { LaneStatus } from '../../../settlement/model/lane-status.js';
@@ -33,7 +34,7 @@ export class AttemptView {
   readonly ageMs!: number;
 }
 
-/** An attempt, and the lane that it is of. */
+/** An attempt with its lane. */
 export class LaneAttemptView extends AttemptView {
   @ApiProperty(text)
   readonly lane!: string;
@@ -54,7 +55,7 @@ class RefillView implements LastRefill {
   @ApiProperty(text)
   readonly valueWei!: string;
 
-  @ApiProperty({ ...count, description: 'Of the treasury.' })
+  @ApiProperty({ ...count, description: 'Account nonce of the treasury.' })
   readonly accountNonce!: number;
 
   @ApiProperty({ ...count, description: 'Milliseconds since the epoch.' })
@@ -63,10 +64,13 @@ class RefillView implements LastRefill {
 
 /** The account that refills the lanes. */
 class TreasuryView implements TreasuryStatus {
-  @ApiProperty({ ...text, description: 'The most that it may spend a day (UTC).' })
+  @ApiProperty({ ...text, description: 'The maximum that the treasury may spend per day (UTC).' })
   readonly dailyCapWei!: string;
 
-  @ApiProperty({ ...text, description: 'Reserved or spent since 0:00 UTC, gas included.' })
+  @ApiProperty({
+    ...text,
+    description: 'Wei that the treasury reserved or spent since 0:00 UTC, with gas.',
+  })
   readonly spentTodayWei!: string;
 
   @ApiPropertyOptional()
@@ -84,13 +88,13 @@ export class LaneView {
   @ApiProperty(text)
   readonly signer!: string;
 
-  @ApiProperty({ ...text, description: 'Id of the process that writes it.' })
+  @ApiProperty({ ...text, description: 'Id of the process that writes the lane.' })
   readonly process!: string;
 
   @ApiProperty({
     ...text,
     nullable: true,
-    description: 'Why it takes no work now; `silent` without a live process.',
+    description: 'Why the lane takes no work; `silent` without a living process.',
   })
   readonly trouble!: LaneStatus['trouble'] | 'silent' | null;
 
@@ -106,19 +110,20 @@ export class LaneView {
   @ApiPropertyOptional({
     ...flag,
     description:
-      'It was offered a settlement that costs more than its balance, which pays for others.',
+      'The lane got a settlement that costs more than its balance. The balance still pays for other settlements.',
   })
   readonly isShort?: boolean;
 
   @ApiProperty(count)
   readonly inFlight!: number;
 
-  @ApiProperty({ ...count, description: 'The most attempts in flight.' })
+  @ApiProperty({ ...count, description: 'Maximum number of attempts in flight.' })
   readonly window!: number;
 
   @ApiProperty({
     ...count,
-    description: 'Account nonces that are allocated, not finalized, and not stored.',
+    description:
+      'Number of account nonces that are allocated and not finalized, without a stored attempt.',
   })
   readonly gaps!: number;
 
@@ -137,18 +142,18 @@ export class LaneView {
   @ApiProperty({ type: 'number' })
   readonly perSecond!: number;
 
-  @ApiProperty({ ...text, description: 'Wei for a unit of gas.' })
+  @ApiProperty({ ...text, description: 'Wei per unit of gas.' })
   readonly gasPriceWei!: string;
 
   @ApiProperty({
     type: [String],
-    description: 'Assets that it serves no more: their transfers moved no tokens.',
+    description: 'Assets that the lane no longer serves, because their transfers moved no tokens.',
   })
   readonly suspendedAssets!: readonly string[];
 
   @ApiPropertyOptional({
     ...flag,
-    description: 'It serves payments that name its account, and no others.',
+    description: 'The lane serves only payments that name its signer.',
   })
   readonly isRetiring?: boolean;
 
@@ -158,26 +163,27 @@ export class LaneView {
   @ApiProperty({
     type: LaneSwitched,
     nullable: true,
-    description: 'Since when, and by which API key.',
+    description: 'The time of the pause, and the id of the API key of the operator.',
   })
   readonly paused!: LaneSwitched | null;
 
   @ApiProperty({
     type: LaneSwitched,
     nullable: true,
-    description: 'By an operator; the setting `RETIRING_SIGNERS` is no switch.',
+    description:
+      'The time of the retirement, and the id of the API key of the operator; null if only the setting `RETIRING_SIGNERS` retires the lane, or nothing does.',
   })
   readonly retiring!: LaneSwitched | null;
 
   @ApiProperty({ type: [AttemptView] })
   readonly attempts!: readonly AttemptView[];
 
-  @ApiPropertyOptional({ description: 'Of the account that refills the lanes.' })
+  @ApiPropertyOptional({ description: 'The treasury, on its own lane.' })
   readonly treasury?: TreasuryView;
 }
 
 export class HistoryFacts {
-  @ApiProperty({ ...flag, description: 'Whether there is a database.' })
+  @ApiProperty({ ...flag, description: 'Whether `DATABASE_URL` is set.' })
   readonly enabled!: boolean;
 
   @ApiProperty(flag)
@@ -186,11 +192,11 @@ export class HistoryFacts {
   @ApiProperty({ ...flag, description: 'Whether a reconciliation starts every day.' })
   readonly reconciles!: boolean;
 
-  @ApiProperty({ ...flag, description: 'Whether there is a catalogue.' })
+  @ApiProperty({ ...flag, description: 'Whether the catalogue is on.' })
   readonly catalogue!: boolean;
 }
 
-/** A process of the deployment, as the wire names it. */
+/** A process of the deployment, in its wire form. */
 class ProcessView {
   @ApiProperty(text)
   readonly process!: string;
@@ -202,18 +208,25 @@ class ProcessView {
   readonly version!: string;
 }
 
-/** The work of one chain that is not finished, as the wire names it. */
+/** The unfinished work of one chain, in its wire form. */
 export class QueueView {
-  @ApiProperty({ ...count, description: 'Claimed, with nothing signed yet.' })
+  @ApiProperty({
+    ...count,
+    description: 'Number of claimed settlements without a signed transaction.',
+  })
   readonly queued!: number;
 
   @ApiProperty({
     ...count,
-    description: 'Milliseconds since the oldest of them was claimed; 0 without any.',
+    description:
+      'Milliseconds since the claim of the oldest queued settlement; 0 if none is queued.',
   })
   readonly oldestQueuedMs!: number;
 
-  @ApiProperty({ ...count, description: 'Queued, sent, or included and not final.' })
+  @ApiProperty({
+    ...count,
+    description: 'Number of settlements that are queued, sent, or included and not final.',
+  })
   readonly unfinished!: number;
 }
 
@@ -229,13 +242,13 @@ class AssetSum {
 }
 
 class UnclaimedView implements Omit<UnclaimedHealth, 'network'> {
-  @ApiProperty({ ...count, description: 'Paid and not delivered.' })
+  @ApiProperty({ ...count, description: 'Number of settlements that are paid and not delivered.' })
   readonly count!: number;
 
   @ApiProperty(count)
   readonly oldestMs!: number;
 
-  @ApiProperty({ type: [AssetSum], description: 'Of the 5,000 that wait longest.' })
+  @ApiProperty({ type: [AssetSum], description: 'Sums of the 5,000 that wait longest.' })
   readonly sums!: readonly AssetSum[];
 }
 
@@ -251,12 +264,12 @@ export class NetworkView {
   @ApiProperty(text)
   readonly network!: string;
 
-  @ApiPropertyOptional({ ...text, description: 'Symbol of the native coin, where it is known.' })
+  @ApiPropertyOptional({ ...text, description: 'Symbol of the native coin; absent if not known.' })
   readonly coin?: string;
 
   @ApiPropertyOptional({
     ...text,
-    description: 'Of a block explorer, with `/address/…` and `/tx/…` below it.',
+    description: 'URL of a block explorer, which has `/address/…` and `/tx/…` below it.',
   })
   readonly explorer?: string;
 
@@ -285,7 +298,8 @@ class ApiKeysView implements ApiKeyStatus {
 
   @ApiPropertyOptional({
     ...text,
-    description: 'Present while the file cannot be used: earlier keys are in force.',
+    description:
+      'Why the file cannot be used; absent if it can. Until then the earlier keys are in force.',
   })
   readonly code?: NonNullable<ApiKeyStatus['code']>;
 }
@@ -312,6 +326,31 @@ class RefusedFor {
   readonly sellers!: readonly SellerCount[];
 }
 
+class ReasonCount {
+  @ApiProperty(text)
+  readonly reason!: Reason;
+
+  @ApiProperty(count)
+  readonly count!: number;
+}
+
+class ChannelTotals {
+  @ApiProperty({ ...text, enum: CHANNEL_ACTIONS })
+  readonly action!: ChannelAction;
+
+  @ApiProperty(count)
+  readonly succeeded!: number;
+
+  @ApiProperty(count)
+  readonly pending!: number;
+
+  @ApiProperty(count)
+  readonly refused!: number;
+
+  @ApiProperty({ type: [ReasonCount] })
+  readonly reasons!: readonly ReasonCount[];
+}
+
 class SettlesView implements SettleTotals {
   @ApiProperty(count)
   readonly succeeded!: number;
@@ -324,6 +363,12 @@ class SettlesView implements SettleTotals {
 
   @ApiProperty({ type: [RefusedFor] })
   readonly reasons!: readonly RefusedFor[];
+
+  @ApiProperty({
+    type: [ChannelTotals],
+    description: 'Requests about channels among them; empty without such requests.',
+  })
+  readonly channels!: readonly ChannelTotals[];
 }
 
 export class Overview {
@@ -339,7 +384,7 @@ export class Overview {
   @ApiProperty()
   readonly history!: HistoryFacts;
 
-  @ApiProperty({ description: 'Answers to settle requests of this hour and the 23 before it.' })
+  @ApiProperty({ description: 'Answers to settle requests of this hour and the 23 hours before.' })
   readonly settles24h!: SettlesView;
 
   @ApiProperty({ type: [ProcessView] })

@@ -1,4 +1,13 @@
-import { IsOneOf, IsText } from '../../../platform/http/validators.js';
+import {
+  IsAtomicAmount,
+  IsCaip2,
+  IsEvmAddress,
+  IsOneOf,
+  IsText,
+} from '../../../platform/http/validators.js';
+
+const optional = true;
+const WITH_SALE = 'Only with `sale`.';
 
 export class SettlementSearchDto {
   @IsText(
@@ -15,7 +24,34 @@ export class SettlementSearchDto {
 
   @IsOneOf(['unclaimed'], {
     optional: true,
-    description: 'In place of `search`: settlements that are paid and not delivered.',
+    description: 'Instead of `search`: lists settlements that are paid and not delivered.',
   })
   readonly sale?: 'unclaimed';
+
+  @IsEvmAddress({ optional, description: WITH_SALE })
+  readonly payTo?: string;
+
+  @IsEvmAddress({ optional, description: WITH_SALE })
+  readonly payer?: string;
+
+  @IsEvmAddress({ optional, description: WITH_SALE })
+  readonly asset?: string;
+
+  @IsCaip2({ optional, description: WITH_SALE })
+  readonly network?: string;
+
+  @IsAtomicAmount({
+    optional,
+    description: 'Only with `sale`: atomic units. Payments with a lower amount are not listed.',
+  })
+  readonly leastAmount?: string;
+
+  @IsText(
+    {
+      pattern: /^[0-9]{1,15}\.[A-Za-z0-9_-]{43}$/,
+      message: 'must be the nextCursor of an earlier page',
+    },
+    { optional, description: 'Only with `sale`: `nextCursor` of the previous page.' },
+  )
+  readonly cursor?: string;
 }

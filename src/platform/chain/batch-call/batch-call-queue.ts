@@ -1,14 +1,14 @@
 import { TickCoalescer } from '../../concurrency/tick-coalescer.js';
 
-/** While so many are under way, further questions gather. */
+/** While this many rounds are in progress, further questions are collected. */
 const FLIGHTS_MAX = 4;
-/** For so long a node that did not answer is asked for one thing at a time; each time it does not again, for twice as long. */
+/** After a missing answer, a node gets single questions for this long; each further failure doubles the time. */
 const REST_MS = 1000;
 const REST_MAX_MS = 60_000;
 
 /**
  * - A boolean is the answer.
- * - `alone`: it has to be asked for by itself.
+ * - `alone`: it has to be asked in its own call.
  * - `silent`: the node does not answer.
  */
 export type BatchCallResult = boolean | 'alone' | 'silent';
@@ -23,14 +23,14 @@ export interface Waiting<T> {
 }
 
 interface BatchCallQueueOptions<T> {
-  /** How many of the first may share a round; 1 at least, where there are any. */
+  /** How many of the first may share a round; at least 1 if there are any. */
   readonly countOf: (waiting: readonly Waiting<T>[]) => number;
   readonly ask: (round: readonly Waiting<T>[]) => Promise<RoundOutcome>;
 }
 
 /**
- * Collects questions of one kind for one node. Questions of one turn of the event loop, or those
- * that arrive while others are under way, share a round; a lone question is sent back.
+ * Collects questions of one kind for one node. Questions of one turn of the event loop, or those that arrive during
+ * other rounds, share a round; a single question is sent back.
  */
 export class BatchCallQueue<T> {
   readonly #waiting: Waiting<T>[] = [];
@@ -52,7 +52,7 @@ export class BatchCallQueue<T> {
     });
   }
 
-  /** A node that failed is tried with one round; new questions do not queue behind it. */
+  /** After a failure a node is tried with one round, without new questions waiting behind it. */
   get #asksAlone(): boolean {
     return performance.now() < this.#restsUntil || (this.#failures > 0 && this.#flights > 0);
   }

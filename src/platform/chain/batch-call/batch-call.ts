@@ -1,16 +1,16 @@
 import { type Address, type Hex, isHex } from 'viem';
 
-/** A call that is tried on the state as it is, and leaves nothing behind. */
+/** A call that is simulated on the present state and changes nothing. */
 export interface TriedCall {
   readonly to: Address;
   readonly data: Hex;
-  /** Gas that it may take. */
+  /** Its gas limit. */
   readonly gas: bigint;
 }
 
 export interface BatchCall {
   readonly calls: readonly TriedCall[];
-  /** Accounts that are looked at for code. */
+  /** Accounts that are checked for code. */
   readonly accounts: readonly Address[];
 }
 
@@ -21,27 +21,26 @@ interface BatchCallAnswer {
   readonly hasCode: readonly boolean[];
 }
 
-/** What a program may take up (EIP-3860). */
+/** Size limit of the init code of a program (EIP-3860). */
 export const PROGRAM_MAX_BYTES = 49_152;
-/** Gas beside that of the calls: to make an account for each, to copy what it runs, and to look at accounts (EIP-2929). */
+/** Gas besides that of the calls: to create an account for each, to copy its code, and to read accounts (EIP-2929). */
 const PROGRAM_GAS = 100_000n;
 const CALL_GAS = 60_000n;
 const ACCOUNT_GAS = 5_000n;
-/** Of the program's own bytes, none of which is taken to be zero (EIP-2028, EIP-3860). */
+/** For each byte of the program, counted as non-zero (EIP-2028, EIP-3860). */
 const BYTE_GAS = 17n;
 
-/** Where what a call runs is copied to, above the results: of them there are fewer. */
+/** Memory offset for the code of a call, above the results, which are shorter. */
 const SCRATCH = '0400';
-/** Says that the answer is one: no program of an empty account returns it. */
+/** Marks an answer of the program: a call to an empty account never returns it. */
 const MARK = '01';
 
 /**
- * The code of a contract that is never made: run as an `eth_call` without a receiver it answers many questions in one
- * go. Each call is made by an account of its own, which is undone right after it (EIP-140): what one call changes, none
- * of the others sees, and none of them can take the gas of another. It returns a mark, a byte for each call and a byte
- * for each account.
+ * The init code of a contract that is never created: as an `eth_call` without a receiver it answers many questions in
+ * one call. Each call is made by its own account, which is reverted right after it (EIP-140), so no call sees the
+ * changes of another or takes its gas. It returns a mark, a byte for each call and a byte for each account.
  *
- * Code in a creation is run by every node; Multicall3 would neither undo a call nor bound its gas.
+ * Every node runs init code; Multicall3 would neither revert a call nor limit its gas.
  */
 export function encodeBatchCall({ calls, accounts }: BatchCall): Hex {
   const parts = calls.map(tryingCode);
@@ -70,7 +69,7 @@ const TRY_BYTES = 27;
 const LOOK_BYTES = 28;
 const END_BYTES = 6;
 
-/** Makes one call, and undoes it with a byte that says whether it returned. */
+/** Makes one call and reverts it, with a byte that says whether it succeeded. */
 function tryingCode({ to, data, gas }: TriedCall): string {
   const size = word2((data.length - 2) / 2);
   // CODECOPY(0, TRYING_BYTES, size); CALL(gas, to, 0, 0, size, 0, 0); MSTORE8(0, it); REVERT(0, 1)
@@ -83,7 +82,7 @@ function tryingCode({ to, data, gas }: TriedCall): string {
 
 const TRYING_BYTES = 54;
 
-/** Gas that the whole may take. */
+/** Gas limit for the whole program. */
 export function batchGasOf({ calls, accounts }: BatchCall): bigint {
   return calls.reduce(
     (sum, call) => sum + gasOfCall(call),
@@ -100,7 +99,7 @@ export function bytesOfCall({ data }: TriedCall): number {
   return TRY_BYTES + TRYING_BYTES + (data.length - 2) / 2;
 }
 
-/** `undefined` for what is no answer to these questions. */
+/** `undefined` for an answer to other questions. */
 export function decodeBatchCall(value: unknown, asked: BatchCall): BatchCallAnswer | undefined {
   const { calls, accounts } = asked;
   const count = calls.length + accounts.length;

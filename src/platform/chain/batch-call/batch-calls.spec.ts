@@ -133,9 +133,9 @@ describe('questions to one node', () => {
     expect(Number(most)).toBeLessThan(50);
     await answer(4, result(`0x01${'01'.repeat(Number(most))}`));
     await answer(5, result(`0x01${'00'.repeat(60 - Number(most))}`));
-    const told = await words(waiting);
-    expect(told.filter((word) => word === true)).toHaveLength(Number(most));
-    expect(told.filter((word) => word === false)).toHaveLength(60 - Number(most));
+    const verdicts = await words(waiting);
+    expect(verdicts.filter((word) => word === true)).toHaveLength(Number(most));
+    expect(verdicts.filter((word) => word === false)).toHaveLength(60 - Number(most));
   });
 
   it('of small calls are fifty in one at most', async () => {

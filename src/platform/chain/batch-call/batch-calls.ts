@@ -22,14 +22,14 @@ import {
   type Waiting,
 } from './batch-call-queue.js';
 
-/** Beyond this many there is nothing more to save. */
+/** More calls in a round save nothing. */
 const CALLS_MAX = 50;
 const ACCOUNTS_MAX = 100;
-/** Below what a transaction may have at most (EIP-7825), which some nodes hold calls to as well. */
+/** Below the gas limit of a transaction (EIP-7825), which some nodes also apply to calls. */
 const GAS_MAX = 16_000_000n;
 /** A call that uses more than this part of a round is sent alone. */
 const SHARE = 8;
-/** The rest of the program takes little. */
+/** The rest of the program is small. */
 const CALLS_MAX_BYTES = PROGRAM_MAX_BYTES - 8192;
 
 interface SentCall {
@@ -38,11 +38,10 @@ interface SentCall {
 }
 
 /**
- * Asks one node many questions in one call: whether calls return, and whether accounts have code.
- * Each kind has rounds of its own, so that a look at an account never waits for untrusted code.
+ * Asks one node many questions in one call: whether calls succeed, and whether accounts have code. Each kind has its
+ * own rounds, so that a look at an account never waits for untrusted code.
  *
- * A yes is what the call alone would have had. A no is not believed: it is for the caller to ask
- * alone.
+ * A yes is what the single call would give. A no is not believed; the caller asks again alone.
  */
 export class BatchCalls {
   readonly #calls: BatchCallQueue<SentCall>;
@@ -62,8 +61,8 @@ export class BatchCalls {
   /**
    * Whether a call returns.
    *
-   * @param sender - whose transaction it is; where questions differ in that, the one who pays the
-   *   highest price. The call itself comes from an unknown account.
+   * @param sender - the sender of the transaction; if questions differ, the one with the highest gas price is used. The
+   *   call itself comes from an unknown account.
    */
   returns(
     call: TriedCall,
@@ -113,7 +112,7 @@ function readRound(
     case 'result':
       return read(outcome.value) ?? 'unanswered';
     case 'error':
-      // Asked one by one it would be asked far more.
+      // Single questions would exceed the rate limit even more.
       return isRateLimit(outcome.error) ? 'silent' : 'unanswered';
     case 'silent':
       return BLAMELESS.has(outcome.cause) ? 'silent' : 'unanswered';
@@ -133,7 +132,7 @@ function callsInOne(waiting: readonly Waiting<SentCall>[]): number {
   return count;
 }
 
-/** One price for all: one below that of the block would have the node refuse them all. */
+/** One price for all: with a price below that of the block, the node would refuse them all. */
 function dearest(senders: readonly (Sender | undefined)[]): Sender | undefined {
   return senders.reduce((most, one) =>
     (one?.gasPriceWei ?? -1n) > (most?.gasPriceWei ?? -1n) ? one : most,

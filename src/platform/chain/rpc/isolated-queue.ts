@@ -12,17 +12,17 @@ export interface QueuedCall {
 /** How a call is isolated from all others. */
 export interface Isolation {
   readonly kind: 'new' | 'marked';
-  /** Whose calls wait behind each other: a contract. */
+  /** The contract whose calls wait behind each other. */
   readonly subject: string;
-  /** Gas it may use up at most. */
+  /** Its gas limit. */
   readonly gas: bigint;
 }
 
 export interface IsolatedQueueOptions {
-  /** Calls of one HTTP request, at this moment. */
+  /** The present limit of calls in one HTTP request. */
   readonly batchMax: () => number;
   readonly flightsMax: number;
-  /** Gas a second that the calls may use up together. */
+  /** Limit of gas a second for all these calls. */
   readonly gasPerSecond: number;
 }
 
@@ -31,29 +31,29 @@ type Exchange = (calls: readonly QueuedCall[]) => Promise<readonly RpcOutcome[] 
 interface Waiting extends QueuedCall {
   readonly gas: number;
   readonly deadline: number;
-  /** It failed in company: it is asked once more by itself. */
+  /** It failed in a shared request, so it is sent once more alone. */
   readonly isLastTry: boolean;
 }
 
-/** What may be used at once after a rest, in seconds of the budget. */
+/** The burst after an idle time, in seconds of the budget. */
 const BURST_SECONDS = 0.25;
-/** Calls of one subject, and of all together, that wait at once. */
+/** Limit of waiting calls, for one subject and for all. */
 const WAITING_MAX_OF_SUBJECT = 32;
 const WAITING_MAX = 1024;
 
 /**
- * Calls of code that may burn gas or be slow: a few at a time, one subject after the other, within a
- * budget of gas. A call waits as long as it may take, and is then given up unsent.
+ * Calls of code that may burn gas or be slow: a few at a time, subjects in turn, within a gas budget. A call that waits
+ * longer than its time-out is dropped unsent.
  */
 export class IsolatedQueue {
   readonly #waiting = new Map<string, Waiting[]>();
   #count = 0;
   #flights = 0;
-  /** What may be used now; below zero after a call that was larger than what was left. */
+  /** Gas that may be used now; negative after a call above the rest of the budget. */
   #gas: number;
   #filledAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  /** Calls that come in the same turn of the event loop travel together where they may. */
+  /** Calls of one turn of the event loop share a request where possible. */
   readonly #turnEnd = new TickCoalescer(() => {
     this.#flush();
   });
@@ -142,7 +142,7 @@ export class IsolatedQueue {
     }
   }
 
-  /** The next calls: one of each subject, in turn. One that failed in company goes by itself. */
+  /** The next calls: one of each subject, in turn. One that failed in a shared request goes alone. */
   #next(): { readonly subject: string; readonly call: Waiting }[] {
     const group: { subject: string; call: Waiting }[] = [];
     for (const [subject, calls] of [...this.#waiting]) {
@@ -180,5 +180,5 @@ export class IsolatedQueue {
 }
 
 const NOT_SENT: RpcOutcome = { kind: 'silent', cause: 'not_sent' };
-/** How often calls that wait are looked through for those that have waited too long. */
+/** Interval of checks for calls that have waited too long. */
 const LATE_LOOK_MS = 100;

@@ -1,18 +1,18 @@
 import type { Isolation } from './isolated-queue.js';
 import type { RpcOutcome } from './rpc-outcome.js';
 
-/** What the rest of the chain room needs of an endpoint; a test may stand in for one. */
+/** The part of an endpoint that this room uses; tests may replace it. */
 export interface RpcCaller {
   /** `<chainId>-<index>`, never a URL. */
   readonly name: string;
   /** Whether JSON-RPC batches are taken. */
   readonly acceptsBatches: boolean;
-  /** Tries batches again, after a node that refused them once may have changed its mind. */
+  /** Tries batches again, because a node that refused them may support them later. */
   retryBatches(): void;
   /**
-   * Never throws: what came of a call is a value.
+   * Never throws: the outcome of a call is a value.
    *
-   * @param apart - for calls that must not slow down those of others.
+   * @param apart - for calls that must not slow down others.
    */
   request(
     method: string,

@@ -3,20 +3,19 @@ import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
 import type { RpcError, RpcOutcome } from './rpc-outcome.js';
 
 /**
- * What node answers mean. A call is judged by the shape of its answer alone. Of a raw transaction
- * clients give little but texts, so this is the one file that looks at those; its test holds the
- * recorded samples.
+ * The meaning of node answers. A call is classified only by the shape of its answer. For raw transactions clients give
+ * little but texts, so this is the only file that reads those; its test holds recorded samples.
  */
 
-/** Geth's code for a revert, which others have taken over. */
+/** Geth's code for a revert, which other clients use too. */
 const EXECUTION_REVERTED = 3;
 /** Limits of rates: EIP-1474's, and what providers answer. */
 const RATE_LIMITS: ReadonlySet<number> = new Set([-32_005, -32_029, -32_097, 429]);
 
 /**
- * Codes of JSON-RPC 2.0 (§5.1), EIP-1474 and of rate limits that say that nothing was run: parse error,
- * invalid request, unknown method, invalid parameters, resource not found or unavailable, method not
- * supported, limit exceeded, version not supported, and what providers answer to too many requests.
+ * Codes of JSON-RPC 2.0 (§5.1), EIP-1474 and rate limits that mean that the call was not run: parse error, invalid
+ * request, unknown method, invalid parameters, resource not found or unavailable, method not supported, limit exceeded,
+ * version not supported, and too many requests.
  */
 const NOT_RUN: ReadonlySet<number> = new Set([
   -32_700,
@@ -31,19 +30,19 @@ const NOT_RUN: ReadonlySet<number> = new Set([
   ...RATE_LIMITS,
 ]);
 
-/** Whether too much was asked of a node, whatever it was. */
+/** Whether the node reports a rate limit of any kind. */
 export function isRateLimit({ code }: Pick<RpcError, 'code'>): boolean {
   return RATE_LIMITS.has(code);
 }
 
-/** Bytes of what a contract returned, or of its revert data, that are looked at. */
+/** Bytes of return or revert data that are read. */
 const RETURNED_MAX_BYTES = 32_768;
 
 /**
  * A simulated call.
  *
- * @returns `unclear` for an error object that may be the call's own failure or the node's: the
- *   caller finds out by a call that cannot fail. `undefined` when the node did not run the call.
+ * @returns `unclear` for an error object that may be the call's own failure or the node's; the caller checks with a
+ *   call that cannot fail. `undefined` when the node did not run the call.
  */
 export function readCallOutcome(outcome: RpcOutcome): CallOutcome | 'unclear' | undefined {
   if (outcome.kind === 'result') {
@@ -60,12 +59,12 @@ export function readCallOutcome(outcome: RpcOutcome): CallOutcome | 'unclear' | 
   return NOT_RUN.has(error.code) ? undefined : 'unclear';
 }
 
-/** Whole bytes; more than anything this service reads is cut off. */
+/** Whole bytes, cut at the limit, which is above anything this service reads. */
 export function boundedHex(data: Hex): Hex {
   return data.slice(0, 2 + 2 * RETURNED_MAX_BYTES) as Hex;
 }
 
-/** Geth gives the data itself; some clients nest it or put a word before it. */
+/** Geth returns the data itself; some clients nest it or prefix it with a word. */
 export function revertDataOf({ data }: Pick<RpcError, 'data'>): Hex | undefined {
   if (isHex(data)) return data;
   if (typeof data === 'string') return readHexAtEnd(data);
@@ -81,12 +80,12 @@ function readHexAtEnd(text: string): Hex | undefined {
 }
 
 /**
- * What a node did with a raw transaction.
+ * The result of sending a raw transaction to a node.
  *
  * - `accepted`, `already_known`: it is in the pool of this node.
- * - `underpriced`: another transaction of this nonce is there, or the fee is below this node's least.
+ * - `underpriced`: another transaction has this nonce, or the fee is below this node's minimum.
  * - `nonce_too_low`: a transaction of this nonce is mined.
- * - `no_funds`, `rejected`: this node refused the bytes before its pool.
+ * - `no_funds`, `rejected`: this node refused the transaction before its pool.
  * - `unknown`: anything else. The transaction may be in the pool.
  */
 export type SendResult =
@@ -94,7 +93,7 @@ export type SendResult =
   | { readonly kind: 'rejected' }
   | {
       readonly kind: 'underpriced';
-      /** The least tip this node takes, in wei, where it says so. */
+      /** The minimum tip of this node, in wei, if its text names it. */
       readonly leastTipWei: bigint | undefined;
     };
 

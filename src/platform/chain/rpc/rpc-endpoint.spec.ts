@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   growthWhile,
@@ -18,15 +19,16 @@ describe('RpcEndpoint', () => {
    * Answers every call with its own method; the chain is 56.
    *
    * @param isAnswered - whether a request with these methods gets an answer at all.
+   * @param error - the answer to all calls but `eth_chainId`.
    */
   function start(
     isAnswered: (methods: readonly string[]) => boolean = () => true,
+    error?: object,
   ): Promise<string> {
-    const answer = ({ id, method }: { id: number; method: string }): object => ({
-      jsonrpc: '2.0',
-      id,
-      result: method === 'eth_chainId' ? '0x38' : method,
-    });
+    const answer = ({ id, method }: { id: number; method: string }): object => {
+      if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: '0x38' };
+      return error ? { jsonrpc: '2.0', id, error } : { jsonrpc: '2.0', id, result: method };
+    };
     server = createServer((request, response) => {
       let text = '';
       request.on('data', (part: Buffer) => (text += part.toString()));
@@ -58,6 +60,30 @@ describe('RpcEndpoint', () => {
       expect(answer).toEqual({ kind: 'result', value: 'eth_blockNumber' });
     }
     await endpoint.close();
+  });
+
+  it.each([
+    ['user:p%40ss@', 'user:p@ss'],
+    [':key@', ':key'],
+    ['user@', 'user:'],
+  ])('sends the credentials of its URL: %s', async (inUrl, credentials) => {
+    const url = (await start()).replace('http://', `http://${inUrl}`);
+    if (server === undefined) throw new Error('not started');
+    const sent = once(server, 'request');
+    const endpoint = new RpcEndpoint('56-0', 56, new Secret(url), () => undefined);
+    await endpoint.request('eth_blockNumber', [], 2000);
+    const [{ headers }] = (await sent) as [IncomingMessage];
+    await endpoint.close();
+    expect(headers.authorization).toBe(`Basic ${Buffer.from(credentials).toString('base64')}`);
+  });
+
+  it("keeps the first 1000 characters of a node's words, which patterns are tried on", async () => {
+    const message = 'tip cap'.repeat(1000);
+    const url = await start(() => true, { code: -32_000, message });
+    const endpoint = new RpcEndpoint('56-0', 56, new Secret(url), () => undefined);
+    const answer = await endpoint.request('eth_sendRawTransaction', ['0x02'], 2000);
+    await endpoint.close();
+    expect(answer).toMatchObject({ kind: 'error', error: { message: message.slice(0, 1000) } });
   });
 
   it('takes an answer that would become very large for what it is: none', async () => {

@@ -15,38 +15,34 @@ import type { RpcError, RpcOutcome, SilenceCause } from './rpc-outcome.js';
  */
 const BATCH_MAX_CALLS = 50;
 /**
- * HTTP requests under way at once. While this many are, further calls gather into the next batch: the
- * busier the endpoint, the larger the batches. A lone call never waits.
+ * HTTP requests in progress at once. While there are this many, further calls wait for the next batch, so a busy
+ * endpoint gets larger batches. A single call never waits.
  */
 const FLIGHTS_MAX = 4;
-/** Without JSON-RPC batches each call is a request of its own. */
+/** Without JSON-RPC batches each call is a separate request. */
 const FLIGHTS_MAX_WITHOUT_BATCHES = 24;
-/**
- * Transactions have requests of their own: a node may hold one for seconds before it answers, and would hold whatever
- * travels or waits with it.
- */
+/** Transactions have separate requests: a node may hold one for seconds, and would delay all calls in its request. */
 const SEND = 'eth_sendRawTransaction';
 const SEND_FLIGHTS_MAX = 2;
 const SEND_FLIGHTS_MAX_WITHOUT_BATCHES = 8;
-/** Transactions that wait for a request; further ones are not sent to this endpoint, and are sent again later. */
+/** Limit of waiting transactions; further ones are not sent to this endpoint, and are sent again later. */
 const SENDS_WAITING_MAX = 200;
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
 /**
- * The computing time of a node for unknown code, and for code that has burnt gas before. A node
- * computes 50 to 500 million gas a second on one core. Few calls share a request: they wait for
- * each other, and their answers may be long.
+ * The computing time of a node for unknown code, and for code that has burnt gas before. A node computes 50 to 500
+ * million gas a second on one core. Few calls share a request, because they wait for each other and their answers may
+ * be long.
  */
 const NEW_CODE_BATCH_MAX = 4;
 const NEW_CODE = { flightsMax: 4, gasPerSecond: 12_000_000 } as const;
 const MARKED_CODE = { flightsMax: 2, gasPerSecond: 3_000_000 } as const;
 
 /**
- * One JSON-RPC endpoint over HTTP. Calls made in the same turn of the event loop, and calls made while
- * earlier ones are under way, travel together. Never throws: what came of a call is a value.
+ * One JSON-RPC endpoint over HTTP. Calls of one turn of the event loop, and calls made while earlier ones are in
+ * progress, share a request. Never throws: the outcome of a call is a value.
  *
- * An address can come to lead to another chain at any time, and there every answer is plausible and
- * wrong. So each batch asks for the chain id too, and one that shows another chain counts as no answer.
- * Nodes without batches are known by their last probe alone.
+ * An address may lead to another chain at any time, where every answer is plausible and wrong. So each batch also asks
+ * for the chain id, and counts as unanswered if it differs. Nodes without batches are checked only by their last probe.
  */
 export class RpcEndpoint implements RpcCaller {
   readonly #pool: Pool;
@@ -72,8 +68,8 @@ export class RpcEndpoint implements RpcCaller {
   #acceptsBatches = true;
 
   /**
-   * @param name - how logs and metrics call it; the URL may hold a key and is never shown.
-   * @param onWrongChain - told when an answer shows that another chain is served.
+   * @param name - for logs and metrics; the URL may hold a key and is never shown.
+   * @param onWrongChain - called when an answer shows another chain.
    */
   constructor(
     readonly name: string,
@@ -99,7 +95,7 @@ export class RpcEndpoint implements RpcCaller {
     };
     this.#path = pathname + search;
     this.#headers = { 'content-type': 'application/json', accept: 'application/json' };
-    if (username !== '') {
+    if (username !== '' || password !== '') {
       const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
       this.#headers['authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
     }
@@ -113,7 +109,7 @@ export class RpcEndpoint implements RpcCaller {
     this.#acceptsBatches = true;
   }
 
-  /** @param apart - for calls that must not slow down those of others. */
+  /** @param apart - for calls that must not slow down others. */
   request(
     method: string,
     params: readonly unknown[],
@@ -160,7 +156,7 @@ export class RpcEndpoint implements RpcCaller {
         line.flights -= 1;
         this.#flush(line);
       };
-      // After any error the place is free again, and no call waits for ever.
+      // After any error the place is free again, so no call waits forever.
       this.#fly(line, calls)
         .catch(() => {
           for (const call of calls) call.resolve(silent('malformed'));
@@ -195,16 +191,16 @@ export class RpcEndpoint implements RpcCaller {
     return outcomes;
   }
 
-  /** An observer that fails is no concern of those who asked. */
+  /** A failing observer must not fail the call. */
   #observe(exchange: Omit<Parameters<RpcObserver['exchanged']>[0], 'endpoint'>): void {
     try {
       this.observer?.exchanged({ ...exchange, endpoint: this.name });
     } catch {
-      // What it wanted to say of it is lost.
+      // The exchange is not counted; the call continues.
     }
   }
 
-  /** Answers of another chain are dropped; only the question for the chain id is answered. */
+  /** Answers of another chain are dropped, except for the chain id. */
   #believed(calls: readonly QueuedCall[], answer: Answer): readonly RpcOutcome[] {
     const outcomes = calls.map((_, index) => outcomeOf(answer, index));
     const proof = outcomeOf(answer, calls.length);
@@ -239,7 +235,7 @@ export class RpcEndpoint implements RpcCaller {
       if (isBatch && isJsonObject(parsed)) {
         return isRateLimited(parsed) ? { silence: 'rate_limited' } : 'batch_refused';
       }
-      // Some nodes answer an error object with a 4xx or 5xx status; it is an answer all the same.
+      // Some nodes send an error object with a 4xx or 5xx status; it still is an answer.
       const answers = readAnswers(parsed);
       if (answers !== undefined) return { answers };
       return { silence: statusCode === 200 ? 'malformed' : 'http_status' };
@@ -249,9 +245,9 @@ export class RpcEndpoint implements RpcCaller {
   }
 }
 
-/** Calls that wait for a request, and how many requests with them may be under way. */
+/** Waiting calls, and the limit of their requests in progress. */
 interface Line {
-  /** A call that is not under way by then is not sent: its sender no longer waits. */
+  /** A call that is not sent by then is dropped, because its sender no longer waits. */
   readonly queue: (QueuedCall & { readonly waitsUntil?: number })[];
   flights: number;
   readonly most: number;
@@ -281,7 +277,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A batch may be answered by it as a whole. */
+/** A rate limit may be one answer to the whole batch. */
 function isRateLimited(parsed: Readonly<Record<string, unknown>>): boolean {
   return isJsonObject(parsed['error']) && isRateLimit(readError(parsed['error']));
 }
@@ -303,10 +299,13 @@ function readAnswer(item: Readonly<Record<string, unknown>>): RpcOutcome | undef
   return 'result' in item ? { kind: 'result', value: item['result'] } : undefined;
 }
 
+/** Characters of a node's words that are read: patterns over a longer text would hold up every call. */
+const MESSAGE_MOST = 1000;
+
 function readError(error: Readonly<Record<string, unknown>>): RpcError {
   return {
     code: typeof error['code'] === 'number' ? error['code'] : 0,
-    message: typeof error['message'] === 'string' ? error['message'] : '',
+    message: typeof error['message'] === 'string' ? error['message'].slice(0, MESSAGE_MOST) : '',
     data: error['data'],
   };
 }

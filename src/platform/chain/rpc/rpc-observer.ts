@@ -1,6 +1,6 @@
 import type { RpcOutcome } from './rpc-outcome.js';
 
-/** What endpoints were asked and what came of it; for metrics. */
+/** Counts requests to endpoints and their results; for metrics. */
 export interface RpcObserver {
   /** One HTTP exchange. */
   exchanged(exchange: {
@@ -11,7 +11,7 @@ export interface RpcObserver {
     readonly outcomes: readonly RpcOutcome[];
     readonly durationMs: number;
   }): void;
-  /** Endpoints contradicted each other, or one of them itself. */
+  /** Endpoints contradicted each other, or one contradicted itself. */
   disagreed(facts: {
     readonly chainId: number;
     /** One of a few fixed names: head, finalized block, receipt, … */

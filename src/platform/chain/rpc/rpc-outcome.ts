@@ -13,9 +13,12 @@ export interface RpcError {
   readonly data: unknown;
 }
 
-/** Causes of silence that say nothing of what was asked. */
-export const BLAMELESS: ReadonlySet<SilenceCause> = new Set([
-  ...(['connection', 'rate_limited', 'not_sent', 'wrong_chain'] as const),
+/** Causes of silence that say nothing about the question. */
+export const BLAMELESS: ReadonlySet<SilenceCause> = new Set<SilenceCause>([
+  'connection',
+  'rate_limited',
+  'not_sent',
+  'wrong_chain',
 ]);
 
 export type SilenceCause =
@@ -24,9 +27,7 @@ export type SilenceCause =
   | 'http_status'
   | 'rate_limited'
   | 'malformed'
-  /**
-   * It waited too long or behind too many, among transactions or isolated calls; it was not sent.
-   */
+  /** It waited too long or behind too many calls, among transactions or isolated calls, and was not sent. */
   | 'not_sent'
   /** The answer belongs to another chain and is dropped. */
   | 'wrong_chain';

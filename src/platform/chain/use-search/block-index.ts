@@ -10,8 +10,9 @@ import { isUseEvent, methodNamed } from '../../../protocol/schemes/registry.js';
 import type { ChainView } from '../chain-view.js';
 import type { Receipt } from '../receipt.js';
 import type { SearchBudget } from './budget.js';
+import { isPaidWhole, isSameAuthorization, onlyOf } from './moved.js';
 
-/** What one block did with authorizations, as far as its calldata and receipts show. */
+/** The used authorizations of one block, as far as calldata and receipts show them. */
 interface IndexedBlock {
   readonly hashes: readonly Hex[];
   readonly presented: readonly {
@@ -20,10 +21,10 @@ interface IndexedBlock {
   }[];
 }
 
-/** Blocks that are remembered at once, and for how long: a mistake of a node is not kept longer. */
+/** Limits of the cache of blocks; a mistake of a node is not kept longer. */
 const KEPT_BLOCKS = 256;
 const KEPT_MS = 10_000;
-/** Receipts that are read one by one where a node does not give those of a block at once. */
+/** Receipts that are read one by one from a node without block receipts. */
 const SINGLE_RECEIPTS_MAX = 300;
 
 interface Kept<T> {
@@ -31,10 +32,7 @@ interface Kept<T> {
   readonly value: Promise<T>;
 }
 
-/**
- * Reads blocks for the authorizations that were used in them. All searches of the same block share
- * one read.
- */
+/** Reads blocks for their used authorizations. All searches of one block share one read. */
 export class BlockIndex {
   readonly #blocks = new Map<string, Kept<IndexedBlock>>();
   readonly #receipts = new Map<string, Kept<readonly Receipt[]>>();
@@ -44,7 +42,7 @@ export class BlockIndex {
   /**
    * The transaction of a block that used an authorization.
    *
-   * @returns `undefined` when none of them did, in a way that can be read.
+   * @returns `undefined` when no transaction of the block used it in a readable way.
    * @throws ChainUnavailableError, BudgetSpentError
    */
   async find(
@@ -59,16 +57,28 @@ export class BlockIndex {
     const presenters = presented
       .filter(({ authorization }) => isSameAuthorization(authorization, ref))
       .map(({ transaction }) => transaction);
+    const succeeded: Receipt[] = [];
     for (const transaction of new Set(presenters)) {
       budget.spend();
       const receipt = await view.receipt(transaction);
       if (receipt === undefined) throw new ChainUnavailableError(view.chainId, 'receipt');
-      if (receipt.isSuccess && (!isNamed || method.isNamedIn(receipt.logs, ref))) {
-        return transaction;
-      }
+      if (!receipt.isSuccess) continue;
+      if (isNamed && method.isNamedIn(receipt.logs, ref)) return transaction;
+      succeeded.push(receipt);
     }
-    // Without an event it is not known who presented it through a contract of its own.
-    if (!isNamed) return undefined;
+    // Without an event, a use through another contract cannot be assigned.
+    if (!isNamed) {
+      const isUser = (receipt: Receipt): boolean => {
+        const own = presented.filter(({ transaction }) => transaction === receipt.hash);
+        return isPaidWhole(
+          ref,
+          receipt,
+          own.map(({ authorization }) => authorization),
+        );
+      };
+      if (succeeded.length < 2 || ref.shownBy !== undefined) return succeeded[0]?.hash;
+      return onlyOf(succeeded.filter(isUser))?.hash;
+    }
     const receipts = await this.#receiptsOf(view, number, hashes, budget);
     return receipts.find(({ isSuccess, logs }) => isSuccess && method.isNamedIn(logs, ref))?.hash;
   }
@@ -118,25 +128,13 @@ export class BlockIndex {
     if (hashes.length > SINGLE_RECEIPTS_MAX) {
       throw new ChainUnavailableError(view.chainId, 'block receipts');
     }
-    // They travel together: some HTTP requests, whatever their number.
+    // They are batched: few HTTP requests, whatever their number.
     budget.spend(Math.ceil(hashes.length / 10));
     const receipts = await Promise.all(hashes.map((hash) => view.receipt(hash)));
     const read = receipts.filter((one) => one !== undefined);
     if (read.length < hashes.length) throw new ChainUnavailableError(view.chainId, 'receipt');
     return read;
   }
-}
-
-/** Whether what a transaction presents is this authorization, for this payment where that is known. */
-export function isSameAuthorization(one: PresentedAuthorization, ref: AuthorizationRef): boolean {
-  return (
-    one.method === ref.method &&
-    one.token === ref.asset &&
-    one.from === ref.payer &&
-    one.nonce === ref.nonce &&
-    (ref.payTo === undefined || one.to === ref.payTo) &&
-    (ref.amount === undefined || one.amount === ref.amount)
-  );
 }
 
 function keyOf({ health }: ChainView, number: bigint): string {

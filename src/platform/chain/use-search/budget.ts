@@ -1,7 +1,7 @@
-/** Nothing more may be asked for this search. */
+/** The search has used up its calls or its time. */
 export class BudgetSpentError extends Error {}
 
-/** What one search may cost. */
+/** Bounds the requests of one search. */
 export class SearchBudget {
   readonly #until: number;
   #calls: number;
@@ -12,14 +12,14 @@ export class SearchBudget {
     this.#until = performance.now() + ms;
   }
 
-  /** @throws BudgetSpentError when there are not that many calls left, or no time. */
+  /** @throws BudgetSpentError when fewer calls, or no time, are left. */
   spend(calls = 1): void {
     if (calls > this.#calls || performance.now() > this.#until) throw new BudgetSpentError();
     this.#calls -= calls;
   }
 }
 
-/** Works on so many tasks at once, lets so many wait, and turns the others away. */
+/** Runs a number of tasks at once, lets a number wait, and rejects the others. */
 export class Slots {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -29,7 +29,7 @@ export class Slots {
     private readonly waitingMax: number,
   ) {}
 
-  /** @returns `undefined` when too many wait already. */
+  /** @returns `undefined` when too many are waiting. */
   async run<T>(task: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
     if (this.#running >= this.runningMax) {
       if (this.#waiting.length >= this.waitingMax) return undefined;

@@ -4,19 +4,18 @@ import { isAuthorizationUsed } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import type { SearchBudget } from './budget.js';
 
-/** Where the state of past blocks says that an authorization was first used. */
+/** Where the state of past blocks shows the first use of an authorization. */
 type FirstUsed =
   /** In this block, and no other. */
   | { readonly kind: 'in'; readonly block: bigint }
-  /** Not in the range: it is unused at its end, or was used before it began. */
+  /** Not in the range: unused at its end, or used before its beginning. */
   | { readonly kind: 'outside' }
-  /** In this block or an older one: nodes keep the state of their newest blocks only. */
+  /** In this block or an older one, because nodes keep the state of their newest blocks only. */
   | { readonly kind: 'not_after'; readonly block: bigint };
 
 /**
- * Finds the block that used an authorization by asking whether it was used in past ones: in leaps from
- * the newest backwards, then by halves. It needs neither logs nor blocks, and some calls whatever the
- * number of transactions.
+ * Finds the block that used an authorization from the state of past blocks: in leaps backwards from the newest, then by
+ * halves. It needs neither logs nor blocks, and few calls for any number of transactions.
  *
  * @throws BudgetSpentError
  */
@@ -59,7 +58,7 @@ async function halve(
   return { kind: 'in', block: used };
 }
 
-/** `undefined` where the token does not say, or this node does not have the state any more. */
+/** `undefined` where the token does not answer, or this node no longer has the state. */
 async function usedAt(
   view: ChainView,
   ref: AuthorizationRef,

@@ -1,12 +1,19 @@
-import { isPaidLog, isTransferLog, type ReceiptLog } from '../../../protocol/evm/logs.js';
-import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
+import {
+  isPaidLog,
+  isTransferLog,
+  type ReceiptLog,
+  type Transfer,
+} from '../../../protocol/evm/logs.js';
+import type {
+  AuthorizationRef,
+  PresentedAuthorization,
+} from '../../../protocol/schemes/authorization-method.js';
 import type { presentedAuthorizations } from '../../../protocol/schemes/presented.js';
 import { methodNamed } from '../../../protocol/schemes/registry.js';
 import type { AuthorizationUse } from '../authorization-use.js';
 import type { Receipt } from '../receipt.js';
-import { isSameAuthorization } from './block-index.js';
 
-/** Logs by which a transaction has made exactly this payment; each pays for one. */
+/** Logs by which a transaction made exactly this payment; each pays for one. */
 export function paidLogsOf(
   ref: AuthorizationRef,
   receipt: Receipt,
@@ -20,8 +27,9 @@ export function paidLogsOf(
 }
 
 /**
- * What a contract got by an authorization that its payer may use for something else: it says itself what it was paid
- * for. Equal logs of one transaction are not told apart for certain: the first after the use comes first.
+ * Logs that show the amount a contract received by an authorization, where its payer may use the
+ * authorization for something else. Equal logs of one transaction cannot be distinguished for certain:
+ * the first after the use comes first.
  */
 function shownLogsOf(
   ref: AuthorizationRef,
@@ -45,8 +53,8 @@ function shownLogsOf(
 }
 
 /**
- * The transfer that a transaction made for exactly this payment. Several of the same payer, payee and
- * amount stand in the order in which their authorizations were presented.
+ * The transfer of a transaction for exactly this payment. Several with equal payer, payee and amount are in the order
+ * of their authorizations.
  */
 function transferOf(
   ref: AuthorizationRef,
@@ -55,9 +63,7 @@ function transferOf(
 ): number | undefined {
   const { asset, payer, payTo, amount, method } = ref;
   if (!isSuccess || payTo === undefined || amount === undefined) return undefined;
-  const alike = presented.filter(
-    (one) => one.token === asset && one.from === payer && one.to === payTo && one.amount === amount,
-  );
+  const alike = alikeIn(presented, { asset, payer, payTo, amount });
   const place = alike.findIndex((one) => one.nonce === ref.nonce && one.method === method);
   if (place < 0) return undefined;
   const sought = { asset, payer, payTo, amount };
@@ -65,10 +71,31 @@ function transferOf(
   return transfers[Math.min(place, transfers.length - 1)]?.logIndex;
 }
 
+/** Whether a transaction paid every authorization of this payer, payee and amount in it. */
+export function isPaidWhole(
+  ref: AuthorizationRef,
+  { isSuccess, logs }: Receipt,
+  presented: ReturnType<typeof presentedAuthorizations>,
+): boolean {
+  const own = presented.find((one) => isSameAuthorization(one, ref));
+  if (!isSuccess || own === undefined) return false;
+  const sought = { asset: ref.asset, payer: ref.payer, payTo: own.to, amount: own.amount };
+  const paid = logs.filter((log) => isTransferLog(log, sought));
+  return paid.length >= alikeIn(presented, sought).length;
+}
+
+function alikeIn(
+  presented: ReturnType<typeof presentedAuthorizations>,
+  { asset, payer, payTo, amount }: Transfer,
+): ReturnType<typeof presentedAuthorizations> {
+  return presented.filter(
+    (one) => one.token === asset && one.from === payer && one.to === payTo && one.amount === amount,
+  );
+}
+
 /**
- * What a transaction moved by an authorization. A contract with unreadable calldata may have
- * presented it: if the token logs the authorization as executed, it has paid the payee its payer
- * signed for.
+ * The transfer that a transaction made with an authorization. A contract with unreadable calldata may have presented
+ * it: if the token logs the authorization as executed, it has paid the signed payee.
  */
 export function movedBy(
   wanted: AuthorizationRef,
@@ -90,4 +117,21 @@ export function movedBy(
   const { asset, payer } = ref;
   const shown = logs.find((log) => isTransferLog(log, { asset, payer, ...moved }));
   return shown && { ...moved, logIndex: shown.logIndex };
+}
+
+/** Whether a presented authorization is this one, for this payment where that is known. */
+export function isSameAuthorization(one: PresentedAuthorization, ref: AuthorizationRef): boolean {
+  return (
+    one.method === ref.method &&
+    one.token === ref.asset &&
+    one.from === ref.payer &&
+    one.nonce === ref.nonce &&
+    (ref.payTo === undefined || one.to === ref.payTo) &&
+    (ref.amount === undefined || one.amount === ref.amount)
+  );
+}
+
+/** The only item; `undefined` if there are several. */
+export function onlyOf<T>(items: readonly T[]): T | undefined {
+  return items.length === 1 ? items[0] : undefined;
 }

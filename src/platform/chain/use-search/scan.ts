@@ -6,12 +6,12 @@ import { presentedAuthorizations } from '../../../protocol/schemes/presented.js'
 import { methodNamed } from '../../../protocol/schemes/registry.js';
 import type { ChainView } from '../chain-view.js';
 import type { FoundLog } from '../receipt.js';
-import { type BlockIndex, isSameAuthorization } from './block-index.js';
+import type { BlockIndex } from './block-index.js';
 import { BudgetSpentError, type SearchBudget } from './budget.js';
 import { firstUsedBlock } from './first-used.js';
-import { paidLogsOf } from './moved.js';
+import { isPaidWhole, isSameAuthorization, onlyOf, paidLogsOf } from './moved.js';
 
-/** About three hours of BNB Chain: who used an authorization, or did an action, before that is not named. */
+/** About three hours of BNB Chain. The transaction of an earlier use or action is not searched. */
 export const LOOK_BACK_BLOCKS = 25_000n;
 
 /** Blocks to look through; both ends count. */
@@ -20,13 +20,10 @@ export interface BlockRange {
   readonly to: bigint;
 }
 
-/** What one endpoint shows of who used an authorization. */
+/** The result of a scan by one endpoint. */
 export type Scanned =
   | { readonly kind: 'found'; readonly transaction: Hex }
-  /**
-   * From this block to the end of the range no readable use was found. `undefined` when no block
-   * could be read.
-   */
+  /** The first block of the range without a readable use up to the end. `undefined` when no block could be read. */
   | { readonly kind: 'not_found'; readonly readFrom: bigint | undefined };
 
 interface Scan {
@@ -35,27 +32,27 @@ interface Scan {
   readonly range: BlockRange;
   readonly index: BlockIndex;
   readonly budget: SearchBudget;
-  /** Whether what the logs do not show has to be borne out by the state of past blocks. */
+  /** Whether the state of past blocks has to confirm what logs do not show. */
   readonly isThorough: boolean;
 }
 
-/** Providers bound the range of one look-up; most allow at least this many blocks. */
+/** Providers limit the range of one query; most allow at least this many blocks. */
 const RANGE_BLOCKS = 5000n;
-/** Those that do not are asked for fewer, down to this many. */
+/** Other providers are asked for fewer, down to this many. */
 const RANGE_LEAST_BLOCKS = 50n;
-/** How often one step is asked of one endpoint. */
+/** How often one step is tried at one endpoint. */
 const TRIES = 3;
-/** An endpoint that has kept us waiting this long is not asked again. */
+/** An endpoint that took this long is not asked again. */
 const QUICK_MS = 300;
-/** More transfers than this are not looked at one by one: the state tells which block it was. */
+/** With more transfers than this, the state decides which block it was. */
 const CANDIDATES_MAX = 8;
 /** Blocks that are read at once. */
 const BLOCKS_AT_ONCE = 4n;
 
 /**
- * Looks for the transaction that used an authorization, at one endpoint, newest blocks first. By logs
- * where the node has them: an event names the authorization, or where its method leaves none the
- * transfers of the payer are looked through. Else by the state of past blocks, and by the blocks.
+ * Searches one endpoint for the transaction that used an authorization, newest blocks first. By logs if the node has
+ * them: an event names the authorization, or for methods without one the payer's transfers are checked. Otherwise by
+ * the state of past blocks, and by the blocks.
  *
  * @throws ChainUnavailableError when the endpoint lags or does not answer.
  */
@@ -64,7 +61,7 @@ export async function scan(task: Scan): Promise<Scanned> {
   // A failed search proves absence only where the node has these blocks.
   budget.spend();
   if ((await retryUntil(() => view.blockNumber())) < range.to) {
-    throw new ChainUnavailableError(view.chainId, 'the blocks that are searched');
+    throw new ChainUnavailableError(view.chainId, 'blocks of a search');
   }
   const progress: Progress = { readFrom: undefined };
   try {
@@ -106,7 +103,7 @@ async function searchLogs(task: Scan, progress: Progress): Promise<Hex | undefin
       logs = await retryUntil(() => readLogs(task, from, to));
     } catch (error) {
       if (!(error instanceof ChainUnavailableError) || to - from < RANGE_LEAST_BLOCKS) throw error;
-      // Too many blocks for this provider, perhaps.
+      // The range may be too large for this provider.
       most /= 10n;
       continue;
     }
@@ -150,6 +147,7 @@ async function presenterAmong(
       first.kind === 'in' ? blockNumber === first.block : blockNumber <= first.block;
     candidates = new Set(fitting.filter(isPossible).map(({ transactionHash }) => transactionHash));
   }
+  const blocks = new Map(fitting.map((log) => [log.transactionHash, log.blockNumber]));
   const presenters: Presenter[] = [];
   for (const hash of candidates) {
     budget.spend();
@@ -158,19 +156,48 @@ async function presenterAmong(
     const { to, input } = transaction;
     const presented = presentedAuthorizations(to, input, view.schemeContracts);
     if (!presented.some((one) => isSameAuthorization(one, ref))) continue;
-    // Its calldata does not say for whom: a stranger may present it once more, and fail, beside another one.
-    if (ref.shownBy === undefined) return hash;
-    presenters.push({ hash, presented });
+    presenters.push({ hash, block: blocks.get(hash) ?? 0n, presented });
   }
-  return payerAmong(task, presenters);
+  // Another account may present it again and fail, besides an equal payment.
+  return ref.shownBy === undefined
+    ? userAmong(task, presenters, range)
+    : payerAmong(task, presenters);
 }
 
 interface Presenter {
   readonly hash: Hex;
+  readonly block: bigint;
   readonly presented: ReturnType<typeof presentedAuthorizations>;
 }
 
-/** The one of several that shows the payment; the newest where none does. */
+/**
+ * Of several transactions in a block, the one whose block state shows the use, or, without that state, of all up to
+ * then. Of several, the one that paid everything it presented of that payer, payee and amount: another one may have
+ * presented the authorization in vain besides an equal payment. `undefined` if several remain.
+ */
+async function userAmong(
+  { view, ref, budget }: Scan,
+  presenters: readonly Presenter[],
+  range: BlockRange,
+): Promise<Hex | undefined> {
+  if (presenters.length < 2) return presenters[0]?.hash;
+  const first = await firstUsedBlock(view, ref, range, budget);
+  if (first.kind === 'outside') return undefined;
+  const possible = presenters.filter(({ block }) =>
+    first.kind === 'in' ? block === first.block : block <= first.block,
+  );
+  if (possible.length < 2) return possible[0]?.hash;
+  const whole: Hex[] = [];
+  for (const { hash, presented } of possible) {
+    budget.spend();
+    const receipt = await retryUntil(() => view.receipt(hash));
+    if (receipt === undefined) throw new ChainUnavailableError(view.chainId, 'receipt');
+    if (isPaidWhole(ref, receipt, presented)) whole.push(hash);
+  }
+  return onlyOf(whole);
+}
+
+/** The one of several that shows the payment; the newest if none does. */
 async function payerAmong(
   { view, ref, budget }: Scan,
   presenters: readonly Presenter[],
@@ -188,7 +215,7 @@ async function payerAmong(
 
 // ------------------------------------------------------------------ blocks
 
-/** A node whose logs are not complete may still know in which block it was. */
+/** A node with incomplete logs may still know the block. */
 async function searchUsedBlock(task: Scan, progress: Progress): Promise<Hex | undefined> {
   const { view, ref, range, index, budget } = task;
   const first = await firstUsedBlock(view, ref, range, budget);
@@ -199,7 +226,7 @@ async function searchUsedBlock(task: Scan, progress: Progress): Promise<Hex | un
   return found;
 }
 
-/** Without logs: the state tells which block it was, or which it was not, and the block is read. */
+/** Without logs: the state shows which block it was, or was not, and the block is read. */
 async function searchBlocks(task: Scan, progress: Progress): Promise<Hex | undefined> {
   const { view, ref, range, index, budget } = task;
   const first = await firstUsedBlock(view, ref, range, budget);
@@ -227,8 +254,8 @@ async function searchBlocks(task: Scan, progress: Progress): Promise<Hex | undef
 }
 
 /**
- * A search takes several reads, and each needs the one before. If it started over after each
- * failure of an endpoint, it would hardly ever end.
+ * A search has several reads that depend on each other. Starting over after each failure of an endpoint, it would
+ * hardly ever end.
  */
 async function retryUntil<T>(read: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count += 1) {

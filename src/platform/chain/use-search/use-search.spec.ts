@@ -16,7 +16,7 @@ import {
   aPermit2Authorization,
 } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { uintWord } from '../../../protocol/evm/abi-words.js';
-import { callOf } from '../../../protocol/payment/payment-facts.js';
+import { batchCallOf, callOf } from '../../../protocol/payment/payment-facts.js';
 import type { AuthorizationRef } from '../../../protocol/schemes/authorization-method.js';
 import { refOf } from '../authorization-use.js';
 
@@ -185,6 +185,56 @@ describe('a search', () => {
       use: { transaction: hash32(1), blockNumber: BigInt(used), logIndex: 0 },
     });
     expect((nodes[0]?.asked.length ?? 0) - before).toBeLessThan(30);
+  });
+
+  describe('finds who used it, and not who presented it in vain', () => {
+    const own = transactionOf(permit2, 1n, [transferLog(ref)]);
+    const like = anAcceptedPayment({ authorization: aPermit2Authorization({ nonce: 99n }) });
+    const { to, data } = batchCallOf([permit2, like], undefined);
+    // It had too little gas for the first, and paid the second.
+    const vain = { hash: hash32(2), to, input: data, logs: [transferLog(ref)] };
+
+    it.each<[string, readonly FakeTransaction[][], boolean]>([
+      ['in a later block', [[own], [vain]], false],
+      ['later in the same block', [[own, vain]], false],
+      ['earlier in the same block', [[vain, own]], false],
+      ['in an earlier block whose state is not to be had', [[vain], [own]], true],
+    ])('%s', async (_, blocks, isStateless) => {
+      const truth = new FakeChain(20);
+      for (const transactions of blocks) truth.mine(...transactions);
+      usedFrom(truth, ref, 20);
+      const { chain, nodes } = await aChain(truth, 1);
+      const [node] = nodes;
+      if (isStateless && node !== undefined)
+        node.lie = (method) => (method === 'eth_call' ? failure() : undefined);
+      const range = { from: 10n, to: BigInt(truth.head) };
+      expect(await chain.uses.find(ref, range)).toMatchObject({
+        kind: 'found',
+        use: { transaction: hash32(1) },
+      });
+    });
+
+    it('at a node without logs', async () => {
+      const truth = new FakeChain(20);
+      truth.mine(vain, own);
+      usedFrom(truth, ref, 20);
+      const { chain, nodes } = await aChain(truth, 1);
+      if (nodes[0] !== undefined) nodes[0].lie = noLogs();
+      const range = { from: 10n, to: BigInt(truth.head) };
+      expect(await chain.uses.find(ref, range)).toMatchObject({
+        kind: 'found',
+        use: { transaction: hash32(1) },
+      });
+    });
+
+    it('and none where two may have', async () => {
+      const truth = new FakeChain(20);
+      truth.mine(own, { ...own, hash: hash32(3) });
+      usedFrom(truth, ref, 20);
+      const { chain } = await aChain(truth, 1);
+      const range = { from: 10n, to: BigInt(truth.head) };
+      expect(await chain.uses.find(ref, range)).toMatchObject({ kind: 'not_found' });
+    });
   });
 
   it('that costs too much ends without an answer, and says so', async () => {

@@ -8,21 +8,21 @@ import type { AuthorizationUse } from '../authorization-use.js';
 import type { ChainView } from '../chain-view.js';
 import { isPresent } from '../endpoint-health.js';
 import type { Claim, Question } from '../quorum.js';
-import { BlockIndex, isSameAuthorization } from './block-index.js';
+import { BlockIndex } from './block-index.js';
 import { BudgetSpentError, SearchBudget, Slots } from './budget.js';
-import { movedBy, paidLogsOf } from './moved.js';
+import { isSameAuthorization, movedBy, paidLogsOf } from './moved.js';
 import { type BlockRange, scan, type Scanned } from './scan.js';
 
-/** What a search has shown; both kinds hold for two endpoints where there are two. */
+/** The result of a search; two endpoints confirm it, if there are two. */
 export type UseOutcome =
   | { readonly kind: 'found'; readonly use: AuthorizationUse }
   /**
-   * In the blocks from this one to the end of the range no transaction used it, in a way that can be
-   * read. `undefined` when nothing is known: not found is not absent.
+   * From this block to the end of the range, no transaction used it in a readable way. `undefined` when nothing is
+   * known: not found does not mean absent.
    */
   | { readonly kind: 'not_found'; readonly readFrom: bigint | undefined };
 
-/** What a search needs of its chain. */
+/** The part of a chain that a search reads. */
 interface SearchedChain {
   readonly chainId: number;
   readonly schemeContracts: SchemeContracts;
@@ -30,26 +30,25 @@ interface SearchedChain {
   quorumRead<T>(question: Question<T>): Promise<T>;
 }
 
-/** Who asks: lanes, for an outcome that is waited for; anybody else, for a name. */
+/**
+ * The caller of a search: lanes, for an outcome that a request waits for, or any other caller, for a transaction hash.
+ */
 type Searcher = 'lane' | 'anybody';
 
-/** Calls and milliseconds that a search at one endpoint may take. */
+/** Limits of calls and milliseconds for a search at one endpoint. */
 const BUDGETS: Readonly<Record<Searcher, readonly [calls: number, ms: number]>> = {
   lane: [300, 20_000],
   anybody: [60, 3000],
 };
-/**
- * Searches that run, and that wait in the queue. Lanes have places of their own, which other
- * searches cannot take.
- */
+/** Limits of running and waiting searches. Lanes have their own places. */
 const SLOTS: Readonly<Record<Searcher, readonly [running: number, waiting: number]>> = {
   lane: [4, 10_000],
   anybody: [4, 64],
 };
-/** Results that are remembered, and for how long: mistakes of nodes and replaced blocks pass. */
+/** Limits of the cache of results; mistakes of nodes and replaced blocks pass. */
 const KEPT_MAX = 2000;
 const KEPT_MS = 8000;
-/** After an endpoint failed. */
+/** Pause after an endpoint failed. */
 const AGAIN_MS = 250;
 
 interface Running {
@@ -71,8 +70,8 @@ interface Kept {
 const UNREAD = { kind: 'not_found', readFrom: undefined } as const;
 
 /**
- * Finds who used an authorization. The same search is made once for all who ask at the same time; it
- * is bounded in calls and time, and what it found is remembered for a moment.
+ * Finds the transaction that used an authorization. Concurrent callers share a search; it is limited in calls and time,
+ * and its result is cached briefly.
  */
 export class UseSearch {
   readonly #index: BlockIndex;
@@ -88,7 +87,7 @@ export class UseSearch {
   /**
    * Searches, or waits for the same search of another caller.
    *
-   * @throws ChainUnavailableError when the chain cannot be asked just now.
+   * @throws ChainUnavailableError when the chain does not answer now.
    */
   async find(
     ref: AuthorizationRef,
@@ -108,12 +107,10 @@ export class UseSearch {
   /**
    * The same without waiting: begins a search if none runs, and returns the known state.
    *
-   * @param range - the authorization is used at its end; a search that ended a little before
-   *   serves.
-   * @param onDone - called when a search that this began has come to its end.
-   * @param searcher - a search by `anybody` that fails has found nothing; one of a lane is made
-   *   again.
-   * @throws what the last such search failed with, where the chain is not the cause.
+   * @param range - at its end the authorization is used; a slightly older search serves too.
+   * @param onDone - called when a search started by this call has ended.
+   * @param searcher - a failed search by `anybody` counts as not found; that of a lane is repeated.
+   * @throws the error of the last such search, if the chain is not its cause.
    */
   look(
     ref: AuthorizationRef,
@@ -180,9 +177,9 @@ export class UseSearch {
     }
     const needed = views.filter(({ health }) => isPresent(health)).length > 1 ? 2 : 1;
     if (readFrom.length < needed) {
-      throw new ChainUnavailableError(this.chain.chainId, 'a search');
+      throw new ChainUnavailableError(this.chain.chainId, 'search of logs');
     }
-    // What one of them did not read, or cannot, is not known to be absent.
+    // A block that one of them did not read may hold the use, so absence is not proved.
     return { kind: 'not_found', readFrom: leastOf(readFrom) };
   }
 
@@ -203,7 +200,7 @@ export class UseSearch {
     }
   }
 
-  /** What one endpoint found is evidence when another one has the same receipt. */
+  /** The result of one endpoint is evidence when another one has the same receipt. */
   async #confirm(ref: AuthorizationRef, hash: Hex, { from, to }: BlockRange): Promise<UseOutcome> {
     const method = methodNamed(ref.method);
     const read = async (view: ChainView): Promise<Claim<AuthorizationUse | undefined>> => {
@@ -239,10 +236,10 @@ export class UseSearch {
       return { value, key: facts.join(' '), subject: blockHash };
     };
     const use = await this.chain.quorumRead({ what: 'receipt', read });
-    if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'a search');
-    // A node that was asked for these blocks may name a transaction of another one, which is not final.
+    if (use === undefined) throw new EndpointsDisagreeError(this.chain.chainId, 'search of logs');
+    // A wrong node may name a transaction of another block, which is not final.
     if (use.blockNumber < from || use.blockNumber > to) {
-      throw new ChainUnavailableError(this.chain.chainId, 'a search');
+      throw new ChainUnavailableError(this.chain.chainId, 'search of logs');
     }
     return { kind: 'found', use };
   }
@@ -271,7 +268,7 @@ function isFoundIn({ outcome }: Kept, { from, to }: BlockRange): boolean {
   return blockNumber >= from && blockNumber <= to;
 }
 
-/** The highest of the blocks down to which each has read; `undefined` when one has read none. */
+/** The highest of the blocks down to which each endpoint has read; `undefined` when one has read none. */
 function leastOf(readFrom: readonly (bigint | undefined)[]): bigint | undefined {
   return readFrom.reduce((most, one) =>
     most === undefined || one === undefined ? undefined : one > most ? one : most,

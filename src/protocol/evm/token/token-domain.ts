@@ -14,7 +14,7 @@ export interface TokenPlace {
   readonly token: Address;
 }
 
-/** Versions of tokens that do not say theirs. */
+/** Versions to try for tokens without a readable one. */
 const USUAL_VERSIONS = ['1', '2'];
 /** Bits for name, version, chain and contract, and none for a salt (EIP-5267). */
 const USUAL_FIELDS = '0x0f';
@@ -56,7 +56,7 @@ export function domainCandidates(
   return all.filter((one, index) => all.findIndex((other) => isSameDomain(one, other)) === index);
 }
 
-/** The one whose separator is the token's own. */
+/** The candidate whose separator equals the one of the token. */
 export function provenDomain(
   candidates: readonly DomainName[],
   separator: CallOutcome,

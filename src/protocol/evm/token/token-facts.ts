@@ -24,19 +24,19 @@ import {
   UNKNOWN_FUNCTION,
 } from './token-trials.js';
 
-/** `unclear`: neither shown nor ruled out. */
+/** `unclear`: neither proved nor excluded. */
 export type Support = 'yes' | 'no' | 'unclear';
 
-/** The properties of a token, as it reports them and as tests of it showed them. */
+/** The properties of a token, as reported by it and as tested. */
 export interface TokenFacts {
   readonly name: string | undefined;
   readonly symbol: string | undefined;
-  /** As `version()` says; tokens may have a domain version without it. */
+  /** The result of `version()`; a token may have a domain version without it. */
   readonly version: string | undefined;
   readonly decimals: number | undefined;
-  /** For which its signatures are made, where that could be established. */
+  /** The domain of its signatures, where it was determined. */
   readonly domain: DomainName | undefined;
-  /** EIP-3009 by the two overloads of `transferWithAuthorization`. Contract wallets need that with bytes. */
+  /** EIP-3009 by the two overloads of `transferWithAuthorization`. Contract wallets need the one with bytes. */
   readonly eip3009: { readonly vrs: Support; readonly bytes: Support };
   /** `permit` of EIP-2612: an approval by signature. */
   readonly eip2612: Support;
@@ -44,17 +44,17 @@ export interface TokenFacts {
 
 export type TokenReader = Pick<ChainReader, 'chainId' | 'call'>;
 
-/** A transfer by signature of a heavy token behind a proxy takes half of it. */
+/** Twice the gas of a transfer by signature of a heavy token behind a proxy. */
 const TRIAL_GAS = 300_000n;
-/** ERC-20 has a byte for it; no amount of 256 bits has more digits. */
+/** ERC-20 stores decimals in a byte; no amount of 256 bits has more digits. */
 const DECIMALS_MAX = 77n;
 const SYMBOL_MAX = 64;
 
 /**
- * Asks a token what it is, and tries what it can: a transfer and a permit of nothing, signed by a key that
- * owns nothing and is forgotten. Nothing is sent.
+ * Reads a token and tests its functions: a transfer and a permit of zero, signed by a key that owns nothing and is
+ * dropped. Nothing is sent.
  *
- * @param hints - domains that are reported for it.
+ * @param hints - reported domains of the token.
  * @throws ChainUnavailableError
  */
 export async function readTokenFacts(
@@ -87,7 +87,7 @@ export async function readTokenFacts(
   const trial = new Trial(ask, unknown, { ...place, ...(proven ?? candidates[0] ?? NO_NAME) });
   const permitNonce = decodeUint(nonce);
   const [eip3009, eip2612] = await Promise.all([
-    // Without its memory of nonces a token does not speak EIP-3009, whatever else it has.
+    // Without a record of nonces a token does not support EIP-3009, whatever else it has.
     decodeBoolean(state) === undefined ? bothAlike(absence(state)) : trial.transfers(signer),
     permitNonce === undefined ? absence(nonce) : trial.permit(signer, permitNonce),
   ]);
@@ -103,14 +103,14 @@ export async function readTokenFacts(
 
 const NO_NAME: DomainName = { name: '', version: '' };
 
-/** Tries signed functions of one token. */
+/** Tests the signed functions of one token. */
 class Trial {
-  /** Whether a signature under this domain was accepted, and a wrong one was not. */
+  /** Whether a signature under this domain was accepted, and a wrong one was refused. */
   hasWorked = false;
 
   constructor(
     private readonly ask: (call: Call) => Promise<CallOutcome>,
-    /** The token's answer to a function that no token has. */
+    /** The answer of the token to an unknown function. */
     private readonly unknown: CallOutcome,
     private readonly domain: DomainName & TokenPlace,
   ) {}
@@ -120,7 +120,8 @@ class Trial {
       this.#try((isGood) => transferCall('vrs', signer, this.domain, { isGood })),
       this.#try((isGood) => transferCall('bytes', signer, this.domain, { isGood })),
     ]);
-    // Tokens that refuse without a word refuse like tokens that lack a function: one of the two tells.
+    // A token without revert reasons refuses known and unknown functions alike. Support is visible only if one
+    // overload works.
     return vrs === 'no' && bytes === 'no' ? bothAlike('unclear') : { vrs, bytes };
   }
 
@@ -136,17 +137,17 @@ class Trial {
       this.hasWorked = true;
       return 'yes';
     }
-    // It takes any signature, or answers whatever it is asked.
+    // The token accepts any signature, or answers any call.
     if (good?.status !== 'reverted') return 'unclear';
     if (this.unknown.status !== 'reverted' || this.unknown.data === undefined) return 'unclear';
-    // A function that is there refuses in words of its own.
+    // An existing function refuses with its own reason.
     return good.data === this.unknown.data ? 'no' : 'yes';
   }
 }
 
 const bothAlike = (support: Support): TokenFacts['eip3009'] => ({ vrs: support, bytes: support });
 
-/** Of a function that had to answer with a value, and did not. */
+/** The support of a function whose call did not return the required value. */
 function absence({ status }: CallOutcome): Support {
   return status === 'halted' ? 'unclear' : 'no';
 }
@@ -155,7 +156,7 @@ async function askOf(chain: TokenReader, call: Call): Promise<CallOutcome> {
   try {
     return await chain.call(call, TRIAL_GAS);
   } catch (error) {
-    // The node answers other calls: it is this code that does not come to its end.
+    // The node answers other calls, so the code of this token does not finish.
     if (error instanceof CodeUnresponsiveError) return { status: 'halted' };
     throw error;
   }
@@ -170,7 +171,7 @@ function decimalsOf(outcome: CallOutcome): number | undefined {
   return value !== undefined && value <= DECIMALS_MAX ? Number(value) : undefined;
 }
 
-/** Whether a token can be paid with by EIP-3009; contract wallets need the overload with bytes. */
+/** Whether a token can be paid by EIP-3009; contract wallets need the overload with bytes. */
 export function speaksEip3009({ eip3009 }: TokenFacts): Support {
   if (eip3009.vrs === 'yes' || eip3009.bytes === 'yes') return 'yes';
   return eip3009.vrs === 'no' && eip3009.bytes === 'no' ? 'no' : 'unclear';

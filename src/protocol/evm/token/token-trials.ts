@@ -14,13 +14,13 @@ import { type Call, selectorOf, settlementCall, TRANSFER_WITH_BYTES } from '../c
 import { PERMIT2 } from '../contracts.js';
 import { computeTokenSeparator, eip3009Digest, type TokenDomain } from '../typed-data.js';
 
-/** Calls that show what a token can do and move nothing. */
+/** Calls that test a token without moving anything. */
 
 export const SYMBOL = selectorOf('symbol()');
 export const DECIMALS = selectorOf('decimals()');
 export const DOMAIN_SEPARATOR = selectorOf('DOMAIN_SEPARATOR()');
 export const EIP712_DOMAIN = selectorOf('eip712Domain()');
-/** Of a function that no token has: what it answers is how the token refuses what it does not know. */
+/** The answer to this unknown function shows how the token refuses unknown functions. */
 export const UNKNOWN_FUNCTION = selectorOf('x402HasNoSuchFunction()');
 const TRANSFER = selectorOf('transfer(address,uint256)');
 const NONCES = selectorOf('nonces(address)');
@@ -35,13 +35,13 @@ const FAR_FUTURE = 2n ** 40n;
 /** Six words: from, to, value, validAfter, validBefore, nonce. */
 const AUTHORIZATION_CHARACTERS = 6 * 64;
 
-/** A key that was made for a trial and is never stored: it owns nothing and never will. */
+/** A key made for one test and never stored; it owns nothing. */
 export interface TrialSigner {
   /** Lower case. */
   readonly address: Address;
-  /** 32 bytes; of its one authorization. */
+  /** Nonce of its only authorization, 32 bytes. */
   readonly nonce: Hex;
-  /** r, s, v of a digest. */
+  /** Signs a digest: r, s, v. */
   sign(digest: Hex): Promise<Hex>;
 }
 
@@ -68,9 +68,9 @@ export function plainTransferCall(token: Address, to: Address): Call {
 }
 
 /**
- * `transferWithAuthorization` of nothing.
+ * `transferWithAuthorization` of amount 0.
  *
- * @param options - whether it was signed for these terms, and who gets nothing: the signer when absent.
+ * @param options - whether the signature is valid for these terms, and the payee; the signer if absent.
  */
 export async function transferCall(
   overload: 'vrs' | 'bytes',
@@ -100,7 +100,7 @@ export async function transferCall(
   };
 }
 
-/** `permit` of nothing to Permit2. */
+/** `permit` of amount 0 to Permit2. */
 export async function permitCall(
   signer: TrialSigner,
   domain: TokenDomain,

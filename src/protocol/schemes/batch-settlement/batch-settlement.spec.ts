@@ -41,6 +41,7 @@ import { callOf, settlementOf } from '../../payment/payment-facts.js';
 import { creditLogs } from '../credit.js';
 import { presentedAuthorizations } from '../presented.js';
 import type { Verdict } from '../verdict.js';
+import type { VoucherClaim } from './claims.js';
 import { DEPOSIT, depositNonceOf } from './escrow.js';
 import { readChannelClaim, whyUnreadable } from './read-claim.js';
 import { verifyDeposit } from './verify-deposit.js';
@@ -56,7 +57,7 @@ const EXTRA = {
   refundNonce: '3',
 };
 
-async function judge(
+async function verdictOf(
   type: Type,
   sent: Sent = {},
   world: World = {},
@@ -73,7 +74,7 @@ async function judge(
 }
 
 async function reasonOf(type: Type, sent: Sent = {}, world: World = {}): Promise<string> {
-  const { verdict } = await judge(type, sent, world);
+  const { verdict } = await verdictOf(type, sent, world);
   return verdict.isValid ? 'valid' : verdict.reason.replace(BS, 'BS:');
 }
 
@@ -133,10 +134,10 @@ describe('a message about a channel', () => {
 
 describe('a voucher', () => {
   it('is good, with what the channel holds', async () => {
-    const { verdict } = await judge('voucher');
+    const { verdict } = await verdictOf('voucher');
     expect(verdict).toMatchObject({ isValid: true, extra: EXTRA });
     const state = { withdrawRequestedAt: 1_799_999_000, refundNonce: 2n ** 200n };
-    expect((await judge('voucher', {}, state)).verdict).toMatchObject({
+    expect((await verdictOf('voucher', {}, state)).verdict).toMatchObject({
       extra: { withdrawRequestedAt: 1_799_999_000, refundNonce: String(2n ** 200n) },
     });
   });
@@ -220,6 +221,23 @@ describe('a voucher', () => {
     expect(await reasonOf('voucher', {}, world)).toBe(reason);
   });
 
+  it.each<Type>(['voucher', 'refund'])('of a %s runs no code of its token', async (type) => {
+    const { chain } = aChannelChain();
+    const asked: string[] = [];
+    const call: typeof chain.call = (one, gas) => {
+      asked.push(one.to, one.data);
+      return chain.call(one, gas);
+    };
+    const { payment, claim } = await aChannelPayment(type);
+    const verdict = await verifyVoucher(
+      payment,
+      claim as VoucherClaim,
+      aContext({ ...chain, call }),
+    );
+    expect([verdict.isValid, asked.length]).toEqual([true, 2]);
+    expect(asked.join()).not.toContain(TOKEN.slice(2));
+  });
+
   it('is enough for a refund where all of it was claimed', async () => {
     expect(await reasonOf('refund', { max: 100n })).toBe('valid');
     expect(await reasonOf('refund', { max: 99n })).toBe('BS:cumulative_below_claimed');
@@ -238,7 +256,7 @@ describe.each(METHODS)('a deposit by %s', (type) => {
   const isEip3009 = type === 'eip3009';
 
   it('is good, with the channel as it is before, and as a call that fills the escrow', async () => {
-    const { verdict, simulated } = await judge(type, { max: 1500n });
+    const { verdict, simulated } = await verdictOf(type, { max: 1500n });
     expect(verdict).toMatchObject({ isValid: true, payerHasCode: false, extra: EXTRA });
     expect(simulated).toHaveLength(1);
     expect(simulated[0]).toMatchObject({
@@ -314,7 +332,7 @@ describe.each(METHODS)('a deposit by %s', (type) => {
   it('is judged by its terms alone where it is on its way, its voucher with it', async () => {
     const used: World = { payerBalance: 0n, balance: 1500n, effect: { status: 'unpaid' } };
     const terms = async (sent: Sent) => {
-      const { verdict } = await judge(type, sent, used, 'terms');
+      const { verdict } = await verdictOf(type, sent, used, 'terms');
       return verdict.isValid ? 'valid' : verdict.reason;
     };
     expect(await terms({})).toBe('valid');
@@ -421,7 +439,7 @@ describe('a deposit', () => {
       version: '1',
     };
     const extensions = { eip2612GasSponsoring: { info } };
-    const { verdict, simulated } = await judge('permit2', { extensions }, { allowance: 0n });
+    const { verdict, simulated } = await verdictOf('permit2', { extensions }, { allowance: 0n });
     expect(verdict.isValid).toBe(true);
     const permit = encodeAbiParameters(
       parseAbiParameters('uint256, uint256, uint8, bytes32, bytes32'),
@@ -445,7 +463,7 @@ describe('a deposit that is settled', () => {
     return read.payment;
   };
   const accepted = async (type: Type, sent: Sent = {}): Promise<AcceptedPayment> => {
-    const { verdict } = await judge(type, sent);
+    const { verdict } = await verdictOf(type, sent);
     if (!verdict.isValid) throw new Error(verdict.reason);
     const { authorization, payerHasCode } = verdict;
     const { requirements } = await parsed(type, sent);

@@ -1,30 +1,20 @@
-import type { Judge, Scheme } from '../scheme.js';
+import type { ClaimRules, Scheme } from '../scheme.js';
 import { BATCH_SETTLEMENT, type VoucherClaim } from './claims.js';
 import { EIP3009_DEPOSIT, PERMIT2_DEPOSIT } from './deposit-actions.js';
+import { channelEventsIn } from './escrow.js';
 import { ownTermsOf, payerAsSent, readClaim, whyUnreadable } from './read-claim.js';
 import { CLAIM, PAYOUT, REFUND } from './seller-actions.js';
 import { wrongChannel } from './verify-channel.js';
 import { verifyVoucher } from './verify-voucher.js';
 
-const UNSETTLED = 'invalid_batch_settlement_evm_payload_type';
-
 /** Vouchers, and a buyer's wish for a refund: the seller keeps the one and completes the other. */
-const VOUCHER: Judge<VoucherClaim> = {
+const VOUCHER: ClaimRules<VoucherClaim> = {
   method: { name: 'channel-voucher' },
-  reasons: {
-    used: UNSETTLED,
-    expired: UNSETTLED,
-    insufficientBalance: UNSETTLED,
-    insufficientAllowance: UNSETTLED,
-    simulationFailed: UNSETTLED,
-    transactionFailed: UNSETTLED,
-    noEvidence: UNSETTLED,
-  },
   partiesOf: ({ config: { token, receiver } }) => [{ asset: token, payTo: receiver }],
   signedPartsOf: () => undefined,
   verify: verifyVoucher,
   termsMismatch: wrongChannel,
-  mayHideUse: () => 'no',
+  mayMeanUsed: () => 'no',
   needsNoTransaction: () => true,
 };
 
@@ -37,11 +27,13 @@ export const BATCH_SETTLEMENT_SCHEME: Scheme = {
   name: BATCH_SETTLEMENT,
   versions: [2],
   extensions: ['eip2612GasSponsoring'],
+  sponsoredExtensions: ['erc20ApprovalGasSponsoring'],
   actions: [EIP3009_DEPOSIT, PERMIT2_DEPOSIT, CLAIM, PAYOUT, REFUND],
-  judges: [VOUCHER],
+  verifyOnly: [VOUCHER],
   contracts: ['multicall3', 'permit2', 'channelEscrow', 'erc3009Collector', 'permit2Collector'],
   readClaim: (payload, _, requirements, purpose) => readClaim(payload, requirements, purpose),
   unreadable: whyUnreadable,
   ownTermsOf,
   payerAsSent,
+  channelEventsIn,
 };

@@ -29,6 +29,10 @@ export interface ChannelConfig {
   readonly salt: Hex;
 }
 
+/** As functions of the escrow take it, for the encoders of viem. */
+export const CONFIG_STRUCT =
+  'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }';
+
 /** What a payer lets be claimed of a channel, since its beginning. */
 export interface Voucher {
   /** 32 bytes, lower case. */
@@ -103,6 +107,11 @@ export function configWords(config: ChannelConfig): string {
 /** The id is the EIP-712 digest of the configuration, its domain included. */
 export function channelIdOf(config: ChannelConfig, chainId: number): Hex {
   return escrowDigest(chainId, keccakOfHex(CHANNEL_CONFIG_TYPE + configWords(config)));
+}
+
+/** The channel of each row, in their order. */
+export function channelsOf(rows: readonly ClaimRow[], chainId: number): readonly Hex[] {
+  return rows.map(({ config }) => channelIdOf(config, chainId));
 }
 
 export function voucherDigest(

@@ -1,11 +1,9 @@
-import { encodeFunctionData, type Hex, parseAbi } from 'viem';
-import { uintWord } from '../../evm/abi-words.js';
+import { encodeFunctionData, parseAbi } from 'viem';
 import type { Authorization } from '../../evm/authorization.js';
 import type { Call } from '../../evm/calls.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
-import { isEcdsaSignature, withNormalizedV } from '../../evm/signature.js';
 import type { StateEvidence } from '../scheme.js';
-import { channelIdOf, type ClaimRow } from './channel.js';
+import { channelsOf, type ClaimRow, CONFIG_STRUCT } from './channel.js';
 import type { BATCH_SETTLEMENT } from './claims.js';
 import { claimedCall, readClaimed } from './escrow.js';
 
@@ -18,7 +16,7 @@ export interface ClaimBatch extends Authorization {
 }
 
 const CLAIM_ABI = parseAbi([
-  'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
+  CONFIG_STRUCT,
   'struct Voucher { Config channel; uint128 maxClaimableAmount; }',
   'struct Claim { Voucher voucher; bytes signature; uint128 totalClaimed; }',
   'function claimWithSignature(Claim[] claims, bytes signature)',
@@ -58,22 +56,9 @@ export function claimGasCap({ rows }: Pick<ClaimBatch, 'rows'>, usual: bigint): 
  */
 export const CLAIM_EVIDENCE: StateEvidence<ClaimBatch> = {
   by: 'state',
-  callOf: ({ rows, chainId }) =>
-    claimedCall(rows.map(({ config }) => channelIdOf(config, chainId))),
+  callOf: ({ rows, chainId }) => claimedCall(channelsOf(rows, chainId)),
   isDone: (outcome, { rows }) =>
     readClaimed(outcome, rows.length)?.every(
       ({ totalClaimed }, index) => totalClaimed >= (rows[index]?.totalClaimed ?? 0n),
     ),
 };
-
-const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-
-/** The spelling of a key's signature that the contract takes: `v` 27 or 28, `s` in the lower half (EIP-2). */
-export function canonical(sent: Hex): Hex {
-  const signature = withNormalizedV(sent);
-  if (!isEcdsaSignature(signature)) return signature;
-  const s = BigInt(`0x${signature.slice(66, 130)}`);
-  if (s <= ORDER / 2n || s >= ORDER) return signature;
-  const v = signature.endsWith('1b') ? '1c' : '1b';
-  return `${signature.slice(0, 66)}${uintWord(ORDER - s)}${v}` as Hex;
-}

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem';
-import type { Claim, SponsoredPermitClaim } from '../../payment/payment.js';
+import type { Claim, SponsoredApprovalClaim, SponsoredPermitClaim } from '../../payment/payment.js';
 import type { ChannelConfig, ClaimRow, Voucher } from './channel.js';
 
 export const BATCH_SETTLEMENT = 'batch-settlement';
@@ -62,6 +62,7 @@ export interface Permit2DepositClaim extends ChannelClaim {
       }
     | undefined;
   readonly sponsoredPermit: SponsoredPermitClaim | undefined;
+  readonly sponsoredApproval: SponsoredApprovalClaim | undefined;
 }
 
 /** What is only verified: a signed promise, or the buyer's wish to have the rest back. */

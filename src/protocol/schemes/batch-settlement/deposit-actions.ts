@@ -1,4 +1,5 @@
 import { type Address, decodeAbiParameters, decodeFunctionData, type Hex, parseAbi } from 'viem';
+import { decodeUint, isBelow } from '../../evm/call-results.js';
 import { permit2AllowanceCall } from '../../evm/calls.js';
 import { CHANNEL_ESCROW, ERC3009_COLLECTOR, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
 import { innerSignatureOf } from '../../evm/erc6492.js';
@@ -11,7 +12,10 @@ import type { PresentedAuthorization } from '../authorization-method.js';
 import type { Encoded } from '../encoded.js';
 import { EIP3009 } from '../methods/eip3009.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
-import type { Action, HiddenUse, SignedParts } from '../scheme.js';
+import { PERMIT2_APPROVAL } from '../permit2/answers.js';
+import { decodeApproval } from '../permit2/decode.js';
+import type { Action, SignedParts, UsePossibility } from '../scheme.js';
+import { CONFIG_STRUCT } from './channel.js';
 import type { DepositClaim, Eip3009DepositClaim, Permit2DepositClaim } from './claims.js';
 import {
   type DepositAuthorization,
@@ -27,12 +31,17 @@ const SIMULATION_FAILED = 'invalid_batch_settlement_evm_deposit_simulation_faile
 const TRANSACTION_FAILED = 'invalid_batch_settlement_evm_deposit_transaction_failed';
 
 /** What the deposit itself, or the time since, may have changed. */
-const HIDING_USE: ReadonlySet<Reason> = new Set<Reason>([
+const MEANING_USED: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_batch_settlement_evm_payload_authorization_valid_before',
   'invalid_batch_settlement_evm_permit2_deadline_expired',
   'invalid_batch_settlement_evm_permit2_allowance_required',
   'invalid_batch_settlement_evm_insufficient_balance',
   'invalid_batch_settlement_evm_cumulative_below_claimed',
+  // A refund, or a withdrawal, came after it.
+  'invalid_batch_settlement_evm_cumulative_exceeds_balance',
+  // The approval of Permit2 that came with it.
+  'eip2612_deadline_expired',
+  'erc20_approval_tx_nonce_mismatch',
   SIMULATION_FAILED,
 ]);
 /** Code of the payer may have come after the deposit. */
@@ -42,27 +51,30 @@ const UNSIGNED: ReadonlySet<Reason> = new Set<Reason>([
   'invalid_batch_settlement_evm_voucher_signature',
 ]);
 
-function mayHideUse(reason: Reason): HiddenUse {
-  if (HIDING_USE.has(reason)) return 'yes';
+function mayMeanUsed(reason: Reason): UsePossibility {
+  if (MEANING_USED.has(reason)) return 'yes';
   return UNSIGNED.has(reason) ? 'if_payer_has_code' : 'no';
 }
 
 /** What both ways of a deposit answer alike. It is sold once: what is asked for with its voucher is given once. */
 const DEPOSIT_ANSWERS = {
-  mayHideUse,
-  extraOf: async ({ voucher, config }, chain) => {
-    const { state } = (await readChannel(chain, voucher.channelId, config)) ?? {};
+  channelAction: 'deposit',
+  mayMeanUsed,
+  extraOf: async ({ voucher }, chain) => {
+    const state = await readChannel(chain, voucher.channelId);
     return state && channelExtra(voucher.channelId, state);
   },
-  mayBeUntold: true,
-  told: async ({ voucher, config, amount }, _receipt, chain) => {
-    const { state } = (await readChannel(chain, voucher.channelId, config)) ?? {};
+  mayOmitDetails: true,
+  detailsOf: async ({ voucher, amount }, _receipt, chain) => {
+    const state = await readChannel(chain, voucher.channelId);
     return state && { amount, extra: { channelState: channelExtra(voucher.channelId, state) } };
   },
   callOf: depositCallOf,
   transferOf: ({ from, config, amount }) => {
     return { asset: config.token, payer: from, payTo: CHANNEL_ESCROW, amount };
   },
+  // It can have all of it back.
+  chargedTo: ({ from }) => from,
   mayShare: () => true,
   diagnose: async (_chain, _terms, _deposit, { again }) =>
     (await again()).status === 'paid' ? undefined : SIMULATION_FAILED,
@@ -161,23 +173,24 @@ export const PERMIT2_DEPOSIT: Action<Permit2DepositClaim, Permit2Deposit> = {
   isExpiredAt: ({ deadline }, blockTime) => deadline < blockTime,
   decode: (stored) => {
     const encoded = stored as Encoded<Permit2Deposit>;
-    const { sponsoredPermit: permit } = encoded;
     return {
       ...(encoded as unknown as Permit2Deposit),
       amount: BigInt(encoded.amount),
       nonce: BigInt(encoded.nonce),
       deadline: BigInt(encoded.deadline),
-      sponsoredPermit: permit && {
-        ...permit,
-        value: BigInt(permit.value),
-        deadline: BigInt(permit.deadline),
-      },
+      ...decodeApproval(encoded),
     };
   },
 
-  inFlightKindOf: ({ sponsoredPermit }) => (sponsoredPermit === undefined ? 'p' : 's'),
-  allowanceCall: ({ sponsoredPermit, from }, asset) =>
-    sponsoredPermit === undefined ? permit2AllowanceCall(asset, from) : undefined,
+  ...PERMIT2_APPROVAL,
+  // A node that is behind does not see the approval that came first: the lane asks again.
+  diagnose: async (chain, { asset, amount }, { from }, { again }) => {
+    const allowance = await chain.call(permit2AllowanceCall(asset, from));
+    if ((await again()).status === 'paid') return undefined;
+    return isBelow(decodeUint(allowance), amount)
+      ? REASONS.insufficientAllowance
+      : SIMULATION_FAILED;
+  },
   gasProfileOf: ({ sponsoredPermit }) =>
     sponsoredPermit === undefined ? 'deposit by permit2' : 'sponsored deposit by permit2',
 
@@ -247,7 +260,7 @@ function depositedIn(
 }
 
 const DEPOSIT_ABI = parseAbi([
-  'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
+  CONFIG_STRUCT,
   'function deposit(Config config, uint128 amount, address collector, bytes collectorData)',
 ]);
 

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 import { bytes32Word, uintWord } from '../../evm/abi-words.js';
-import type { Authorization, SponsoredPermit } from '../../evm/authorization.js';
+import type { Authorization, PayerApproval } from '../../evm/authorization.js';
 import type { Call } from '../../evm/calls.js';
 import { ERC3009_COLLECTOR, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
 import type { ChannelConfig } from './channel.js';
@@ -27,13 +27,11 @@ export interface Eip3009Deposit extends Deposit {
   readonly salt: Hex;
 }
 
-export interface Permit2Deposit extends Deposit {
+export interface Permit2Deposit extends Deposit, PayerApproval {
   readonly method: 'permit2';
   readonly nonce: bigint;
   /** Unix seconds. */
   readonly deadline: bigint;
-  /** An EIP-2612 permit of the token to Permit2, executed in the same transaction. */
-  readonly sponsoredPermit: SponsoredPermit | undefined;
 }
 
 export type DepositAuthorization = Eip3009Deposit | Permit2Deposit;
@@ -53,7 +51,7 @@ export function depositCallOf(deposit: DepositAuthorization): Call {
 }
 
 /** `abi.encode(uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)` */
-function encodedPermit(permit: SponsoredPermit | undefined): Hex {
+function encodedPermit(permit: PayerApproval['sponsoredPermit']): Hex {
   if (permit === undefined) return '0x';
   const { value, deadline, v, r, s } = permit;
   const words = uintWord(value) + uintWord(deadline) + uintWord(v);

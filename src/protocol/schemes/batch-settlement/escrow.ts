@@ -3,15 +3,17 @@ import {
   addressWord,
   bytes32Word,
   bytesWords,
+  firstWordOf,
   keccakOfHex,
   keccakOfText,
   uintWord,
 } from '../../evm/abi-words.js';
-import { readAggregated } from '../../evm/call-results.js';
-import { aggregateCall, balanceOfCall, type Call, selectorOf } from '../../evm/calls.js';
+import { type AggregatedResult, readAggregated } from '../../evm/call-results.js';
+import { aggregateCall, type Call, selectorOf } from '../../evm/calls.js';
 import type { CallOutcome, ChainReader } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
-import type { ReceiptLog } from '../../evm/logs.js';
+import { DEPOSITED_TOPIC, type ReceiptLog } from '../../evm/logs.js';
+import type { ChannelEvent } from '../scheme.js';
 import { type ChannelConfig, type ChannelState, configWords } from './channel.js';
 
 /** Calls of the escrow contract of `batch-settlement`, at the same address on every chain. */
@@ -28,18 +30,8 @@ export const SETTLED_TOPIC = keccakOfText('Settled(address,address,address,uint1
 /** `channelId`, `sender` (both indexed), `amount` */
 export const REFUNDED_TOPIC = keccakOfText('Refunded(bytes32,address,uint128)');
 
-/** Gas of the reads of one channel; a token's answer to `balanceOf` is the dearest of them. */
-const STATE_GAS = 250_000n;
-
-/** What a channel holds, and its payer beside it, at one block. */
-export interface ChannelReading {
-  readonly state: ChannelState;
-  /** Atomic units; `undefined` where the token does not say. */
-  readonly payerBalance: bigint | undefined;
-}
-
 /**
- * Reads a channel in one call.
+ * Reads a channel in one call, which runs no code but that of the escrow.
  *
  * @returns `undefined` where the escrow does not answer as it should.
  * @throws ChainUnavailableError
@@ -47,37 +39,30 @@ export interface ChannelReading {
 export async function readChannel(
   chain: Pick<ChainReader, 'call'>,
   channelId: Hex,
-  { payer, token }: Pick<ChannelConfig, 'payer' | 'token'>,
-): Promise<ChannelReading | undefined> {
-  const ofChannel = [CHANNELS, PENDING_WITHDRAWALS, REFUND_NONCE].map((selector): Call => {
-    return { to: CHANNEL_ESCROW, data: `0x${selector}${bytes32Word(channelId)}` };
-  });
-  const call = aggregateCall([...ofChannel, balanceOfCall(token, payer)]);
-  const outcome = await chain.call(call, STATE_GAS);
+): Promise<ChannelState | undefined> {
+  const calls = [CHANNELS, PENDING_WITHDRAWALS, REFUND_NONCE].map((selector) =>
+    callOfChannel(selector, channelId),
+  );
+  const outcome = await chain.call(aggregateCall(calls));
   const results = outcome.status === 'returned' ? readAggregated(outcome.data) : undefined;
-  const [channel, withdrawal, nonce] = (results ?? []).slice(0, 3).map(wordsOf);
-  const [payerBalance] = wordsOf(results?.[3]);
+  const [channel, withdrawal, nonce] = (results ?? []).map(wordsOf);
   const [balance, totalClaimed] = channel ?? [];
   const [, requestedAt] = withdrawal ?? [];
   const [refundNonce] = nonce ?? [];
   if (balance === undefined || totalClaimed === undefined) return undefined;
   if (requestedAt === undefined || refundNonce === undefined) return undefined;
-  const withdrawRequestedAt = Number(requestedAt);
-  return { state: { balance, totalClaimed, withdrawRequestedAt, refundNonce }, payerBalance };
+  return { balance, totalClaimed, withdrawRequestedAt: Number(requestedAt), refundNonce };
 }
 
 /** The numbers that a call returned; none where it failed. */
-function wordsOf(
-  result: { readonly success: boolean; readonly returnData: Hex } | undefined,
-): readonly bigint[] {
-  if (result?.success !== true) return [];
-  const words = result.returnData.slice(2).match(/.{64}/g) ?? [];
+function wordsOf({ success, returnData }: AggregatedResult): readonly bigint[] {
+  const words = success ? (returnData.slice(2).match(/.{64}/g) ?? []) : [];
   return words.map((word) => BigInt(`0x${word}`));
 }
 
 /** The nonce of the next refund of a channel. */
 export function refundNonceCall(channelId: Hex): Call {
-  return { to: CHANNEL_ESCROW, data: `0x${REFUND_NONCE}${bytes32Word(channelId)}` };
+  return callOfChannel(REFUND_NONCE, channelId);
 }
 
 /** The amount in the first log of the escrow with these topics; atomic units. */
@@ -85,11 +70,74 @@ export function amountInLog(
   logs: readonly ReceiptLog[],
   wanted: readonly Hex[],
 ): bigint | undefined {
-  const log = logs.find(
-    ({ address, topics }) =>
-      address === CHANNEL_ESCROW && wanted.every((topic, place) => topics[place] === topic),
+  return logs
+    .filter(
+      ({ address, topics }) =>
+        address === CHANNEL_ESCROW && wanted.every((topic, place) => topics[place] === topic),
+    )
+    .map(({ data }) => firstWordOf(data))
+    .find((amount) => amount !== undefined);
+}
+
+/** `channelId`, `sender` (both indexed), `amount`, `newTotalClaimed` */
+const CLAIMED_TOPIC = keccakOfText('Claimed(bytes32,address,uint128,uint128)');
+
+const CHANNEL_EVENTS = new Map<Hex | undefined, ChannelEvent['event']>([
+  [DEPOSITED_TOPIC, 'Deposited'],
+  [CLAIMED_TOPIC, 'Claimed'],
+  [SETTLED_TOPIC, 'Settled'],
+  [REFUNDED_TOPIC, 'Refunded'],
+]);
+
+export function channelEventsIn(logs: readonly ReceiptLog[]): readonly ChannelEvent[] {
+  return logs.flatMap(({ address, topics: [topic, first], data, logIndex }) => {
+    const event = CHANNEL_EVENTS.get(topic);
+    if (address !== CHANNEL_ESCROW || event === undefined) return [];
+    const amount = firstWordOf(data);
+    if (amount === undefined) return [];
+    const channelId = event === 'Settled' ? undefined : first;
+    return [{ event, amount, logIndex, ...(channelId !== undefined && { channelId }) }];
+  });
+}
+
+/** What a channel holds, and what its payer has asked to have back. */
+export interface ChannelFunds extends Pick<ChannelState, 'balance' | 'totalClaimed'> {
+  readonly withdrawal: {
+    /** Atomic units. */
+    readonly amount: bigint;
+    /** Unix seconds; 0 without a withdrawal. */
+    readonly requestedAt: bigint;
+  };
+}
+
+/**
+ * Reads many channels in one call.
+ *
+ * @returns `undefined` where the escrow does not answer as it should.
+ * @throws ChainUnavailableError
+ */
+export async function readFunds(
+  chain: Pick<ChainReader, 'call'>,
+  channelIds: readonly Hex[],
+): Promise<readonly ChannelFunds[] | undefined> {
+  const calls = [CHANNELS, PENDING_WITHDRAWALS].flatMap((selector) =>
+    channelIds.map((id) => callOfChannel(selector, id)),
   );
-  return log && BigInt(log.data.slice(0, 66));
+  const outcome = await chain.call(aggregateCall(calls), claimedGas(calls.length));
+  const results = outcome.status === 'returned' ? readAggregated(outcome.data) : undefined;
+  const words = (results ?? []).map(wordsOf);
+  const funds = channelIds.flatMap((_, index): ChannelFunds[] => {
+    const [balance, totalClaimed] = words[index] ?? [];
+    const [amount, requestedAt] = words[channelIds.length + index] ?? [];
+    if (balance === undefined || totalClaimed === undefined) return [];
+    if (amount === undefined || requestedAt === undefined) return [];
+    return [{ balance, totalClaimed, withdrawal: { amount, requestedAt } }];
+  });
+  return funds.length === channelIds.length ? funds : undefined;
+}
+
+function callOfChannel(selector: string, channelId: Hex): Call {
+  return { to: CHANNEL_ESCROW, data: `0x${selector}${bytes32Word(channelId)}` };
 }
 
 /** Gas of reading one channel of many. */
@@ -97,9 +145,7 @@ const ROW_STATE_GAS = 12_000n;
 
 /** Asks for what was claimed of channels so far, in one call; see {@link readClaimed}. */
 export function claimedCall(channelIds: readonly Hex[]): Call {
-  return aggregateCall(
-    channelIds.map((id) => ({ to: CHANNEL_ESCROW, data: `0x${CHANNELS}${bytes32Word(id)}` })),
-  );
+  return aggregateCall(channelIds.map((id) => callOfChannel(CHANNELS, id)));
 }
 
 export function claimedGas(count: number): bigint {

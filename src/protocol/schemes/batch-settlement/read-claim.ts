@@ -1,15 +1,19 @@
-import { type Address, type Hex, zeroAddress } from 'viem';
+import { type Address, zeroAddress } from 'viem';
 import type { Claim, Purpose, Requirements } from '../../payment/payment.js';
 import {
+  CLAIM_ROWS_MAX,
   type JsonObject,
   readAddress,
   readBytes,
-  readInteger,
+  readBytes32,
   readOptionalObject,
+  readUint,
   SIGNATURE_MAX_BYTES,
+  UINT40_MAX,
+  UINT128_MAX,
 } from '../../payment/wire-values.js';
 import type { Reason } from '../../reasons.js';
-import { readSponsoredPermit } from '../permit2/read-claim.js';
+import { readSponsoredApproval, readSponsoredPermit } from '../permit2/read-claim.js';
 import type { ChannelConfig, ClaimRow, Voucher } from './channel.js';
 import {
   BATCH_SETTLEMENT,
@@ -23,9 +27,6 @@ import {
   type VoucherClaim,
 } from './claims.js';
 import { depositNonceOf } from './escrow.js';
-
-const UINT128_MAX = 2n ** 128n - 1n;
-const UINT40_MAX = 2n ** 40n - 1n;
 
 /** The payer of the channel; messages of the seller's own have none. */
 export function payerAsSent(inner: JsonObject): unknown {
@@ -137,9 +138,6 @@ export function readChannelClaim(
   }
 }
 
-/** Rows of one claim: the manager of the reference sends as many. */
-const ROWS_MAX = 100;
-
 /** Reads what a receiver sends to collect; `undefined` where a field is missing or of the wrong type. */
 export function readBatchClaim(payload: JsonObject): BatchClaim | undefined {
   const inner = readOptionalObject(payload['payload']);
@@ -178,7 +176,7 @@ export function readRefund(payload: JsonObject): RefundClaim | undefined {
 }
 
 function readRows(sent: unknown): readonly ClaimRow[] | undefined {
-  if (!Array.isArray(sent) || sent.length > ROWS_MAX) return undefined;
+  if (!Array.isArray(sent) || sent.length > CLAIM_ROWS_MAX) return undefined;
   const rows = sent.flatMap((row) => readRow(row) ?? []);
   return rows.length < sent.length ? undefined : rows;
 }
@@ -239,8 +237,11 @@ function readPermit2(
   sent: JsonObject | undefined,
   payload: JsonObject,
 ): Permit2DepositClaim | undefined {
-  const sponsoredPermit = readSponsoredPermit(payload);
-  const blank = { ...shared, ...UNSENT, method: 'permit2', sponsoredPermit } as const;
+  const sponsored = {
+    sponsoredPermit: readSponsoredPermit(payload),
+    sponsoredApproval: readSponsoredApproval(payload),
+  };
+  const blank = { ...shared, ...UNSENT, method: 'permit2', ...sponsored } as const;
   if (sent === undefined) return { ...blank, authorization: undefined };
   const permitted = readOptionalObject(sent['permitted']);
   const from = readAddress(sent['from']);
@@ -299,15 +300,4 @@ function readOffer(value: unknown): ChannelOffer {
 
 function isZero(address: Address | undefined): boolean {
   return address === zeroAddress;
-}
-
-function readBytes32(value: unknown): Hex | undefined {
-  const bytes = readBytes(value, 32);
-  return bytes?.length === 66 ? bytes : undefined;
-}
-
-/** A number that the contract can hold. */
-function readUint(value: unknown, most = 2n ** 256n - 1n): bigint | undefined {
-  const number = readInteger(value);
-  return number !== undefined && number >= 0n && number <= most ? number : undefined;
 }

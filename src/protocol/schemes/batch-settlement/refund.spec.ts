@@ -23,6 +23,7 @@ import type { Verdict } from '../verdict.js';
 import type { ClaimBatch } from './claim-batch.js';
 import { readRefund } from './read-claim.js';
 import {
+  presentsRefund,
   type Refund,
   REFUND_EVIDENCE,
   refundCallOf,
@@ -44,7 +45,7 @@ interface Asked {
 }
 
 /** The channel of the chain holds 500, of which 100 are claimed; its next refund has the nonce 3. */
-async function judge(asked: Asked = {}, world: World = {}): Promise<Verdict> {
+async function verdictOf(asked: Asked = {}, world: World = {}): Promise<Verdict> {
   const { amount = 200n, nonce = 3n, signer = authorizer, claims = [], more } = asked;
   const { payload } = await bodyOf('refund', { config: own });
   const inner = {
@@ -72,7 +73,7 @@ const short = (verdict: Verdict): string =>
 
 describe('a refund', () => {
   it('and a claim run the code of their authorizer, and no code of the escrow that others use', async () => {
-    const verdict = await judge({ claims: [await aRow(150n, { config: own })] });
+    const verdict = await verdictOf({ claims: [await aRow(150n, { config: own })] });
     if (!verdict.isValid) throw new Error(verdict.reason);
     const authorization = verdict.authorization as Refund;
     const payment = anAcceptedPayment({ chainId: CHAIN_ID, asset: config.token, authorization });
@@ -91,14 +92,30 @@ describe('a refund', () => {
     expect(runsCodeOf({ ...payment, authorization: claim })).toBe(name);
   });
 
+  it('is presented by its call, alone or among others, and not by its words in other calldata', async () => {
+    const [single, both] = [
+      await verdictOf(),
+      await verdictOf({ claims: [await aRow(150n, { config: own })] }),
+    ];
+    for (const verdict of [single, both]) {
+      if (!verdict.isValid) throw new Error(verdict.reason);
+      const refund = verdict.authorization as Refund;
+      const { data } = refundCallOf(refund);
+      expect(presentsRefund(data, refund.config, 3n)).toBe(true);
+      expect(presentsRefund(data, refund.config, 4n)).toBe(false);
+      const words = refundCallOf({ ...refund, claimSignature: undefined }).data.slice(10);
+      expect(presentsRefund(`0x12345678${words}`, refund.config, 3n)).toBe(false);
+    }
+  });
+
   it('gives back what its authorizer signed, or what is free', async () => {
-    const [part, all] = [await judge(), await judge({ amount: 10_000n })];
+    const [part, all] = [await verdictOf(), await verdictOf({ amount: 10_000n })];
     const bringsOf = (verdict: Verdict) =>
       verdict.isValid ? [...(verdict.brings?.values() ?? [])].flat() : [];
     expect(bringsOf(part)).toEqual([200n]);
     expect(bringsOf(all)).toEqual([400n]);
     // What is claimed with it counts as well: its gas is paid too.
-    const both = await judge({ claims: [await aRow(150n, { config: own })] });
+    const both = await verdictOf({ claims: [await aRow(150n, { config: own })] });
     expect(bringsOf(both)).toEqual([50n, 200n]);
     expect(all).toMatchObject({ authorization: { amount: 10_000n, refundNonce: 3n } });
   });
@@ -127,16 +144,16 @@ describe('a refund', () => {
     ['without an escrow', {}, { missing: ESCROW }, 'unsupported_scheme'],
     ['that cannot be read', {}, { isSilent: true }, 'BS:rpc_read_failed'],
   ])('%s is refused', async (_, asked, world, expected) => {
-    expect(short(await judge(asked, world))).toBe(expected);
+    expect(short(await verdictOf(asked, world))).toBe(expected);
   });
 
   it('leaves what is claimed with it', async () => {
     const claims = [await aRow(500n, { config: own })];
-    expect(short(await judge({ claims }))).toBe('BS:refund_no_balance');
+    expect(short(await verdictOf({ claims }))).toBe('BS:refund_no_balance');
   });
 
   it('is one call of the escrow, with the claim before it where one is new', async () => {
-    const verdict = await judge();
+    const verdict = await verdictOf();
     if (!verdict.isValid) throw new Error(verdict.reason);
     const refund = verdict.authorization as Refund;
     const abi = parseAbi([
@@ -160,7 +177,7 @@ describe('a refund', () => {
   });
 
   it('is done once the nonce of its channel has gone on', async () => {
-    const verdict = await judge();
+    const verdict = await verdictOf();
     if (!verdict.isValid) throw new Error(verdict.reason);
     const refund = verdict.authorization as Refund;
     const at = (next: bigint) =>

@@ -1,7 +1,8 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem';
+import { uintWord } from '../../evm/abi-words.js';
 import type { Authorization } from '../../evm/authorization.js';
 import { decodeUint } from '../../evm/call-results.js';
-import type { Call } from '../../evm/calls.js';
+import { type Call, selectorOf } from '../../evm/calls.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
 import type { StateEvidence } from '../scheme.js';
 import {
@@ -11,12 +12,19 @@ import {
   type Verdict,
   type VerifyContext,
 } from '../verdict.js';
-import { type ChannelConfig, channelIdOf, type ClaimRow, refundDigest } from './channel.js';
+import {
+  type ChannelConfig,
+  channelIdOf,
+  type ClaimRow,
+  CONFIG_STRUCT,
+  configWords,
+  refundDigest,
+} from './channel.js';
 import { claimCallOf, claimGasCap } from './claim-batch.js';
 import type { BATCH_SETTLEMENT, RefundClaim } from './claims.js';
 import { readChannel, refundNonceCall } from './escrow.js';
 import { missingContract, UNREAD } from './verify-channel.js';
-import { judgeRows, signatureOf } from './verify-claims.js';
+import { signatureOf, verifyRows } from './verify-claims.js';
 
 const SIMULATION_FAILED = 'invalid_batch_settlement_evm_refund_simulation_failed';
 const NO_BALANCE = 'invalid_batch_settlement_evm_refund_no_balance';
@@ -49,7 +57,7 @@ export async function verifyRefund(claim: RefundClaim, context: VerifyContext): 
   const missing = await missingContract(chain, [CHANNEL_ESCROW]);
   if (missing !== undefined) return missing;
   const channelId = channelIdOf(config, chain.chainId);
-  const { state } = (await readChannel(chain, channelId, config)) ?? {};
+  const state = await readChannel(chain, channelId);
   if (state === undefined) return UNREAD;
   const ofChannel = claim.rows.filter(
     (row) => channelIdOf(row.config, chain.chainId) === channelId,
@@ -71,11 +79,11 @@ export async function verifyRefund(claim: RefundClaim, context: VerifyContext): 
   if (state.refundNonce !== refundNonce) {
     return failing(`The next refund of the channel has the nonce ${state.refundNonce}.`);
   }
-  const judged =
+  const rowsVerdict =
     claim.rows.length === 0
       ? undefined
-      : await judgeRows(claim.rows, claim.claimSignature, context);
-  if (judged?.kind === 'refused') return judged.refusal;
+      : await verifyRows(claim.rows, claim.claimSignature, context);
+  if (rowsVerdict?.kind === 'refused') return rowsVerdict.refusal;
   const authorization: Refund = {
     scheme,
     method,
@@ -86,11 +94,12 @@ export async function verifyRefund(claim: RefundClaim, context: VerifyContext): 
     channelId,
     amount,
     refundNonce,
-    rows: judged?.rows ?? [],
-    claimSignature: judged !== undefined && judged.fresh.size > 0 ? judged.signature : undefined,
+    rows: rowsVerdict?.rows ?? [],
+    claimSignature:
+      rowsVerdict !== undefined && rowsVerdict.fresh.size > 0 ? rowsVerdict.signature : undefined,
   };
   const free = state.balance - claimed;
-  const fresh = judged?.fresh ?? new Map<Address, readonly bigint[]>();
+  const fresh = rowsVerdict?.fresh ?? new Map<Address, readonly bigint[]>();
   const given = amount < free ? amount : free;
   const brings = new Map([...fresh, [config.token, [...(fresh.get(config.token) ?? []), given]]]);
   return { isValid: true, authorization, payerHasCode: false, brings };
@@ -101,7 +110,7 @@ function failing(cause: string): Refusal {
 }
 
 const REFUND_ABI = parseAbi([
-  'struct Config { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
+  CONFIG_STRUCT,
   'function refundWithSignature(Config config, uint128 amount, uint256 nonce, bytes signature)',
 ]);
 const MULTICALL_ABI = parseAbi(['function multicall(bytes[] data)']);
@@ -117,6 +126,20 @@ export function refundCallOf(refund: Refund): Call {
     to: CHANNEL_ESCROW,
     data: encodeFunctionData({ abi: MULTICALL_ABI, args: [both] }),
   };
+}
+
+const REFUND = selectorOf(
+  'refundWithSignature((address,address,address,address,address,uint40,bytes32),uint128,uint256,bytes)',
+);
+
+/** Whether calldata asks for a refund with this nonce, by itself or among other calls, for whatever amount. */
+export function presentsRefund(input: Hex, config: ChannelConfig, refundNonce: bigint): boolean {
+  const [channel, nonce] = [`${REFUND}${configWords(config)}`, uintWord(refundNonce)];
+  for (let at = input.indexOf(channel); at >= 0; at = input.indexOf(channel, at + 1)) {
+    const afterAmount = at + channel.length + 64;
+    if (input.startsWith(nonce, afterAmount)) return true;
+  }
+  return false;
 }
 
 /** Beside what its claim may cost. */

@@ -13,9 +13,10 @@ import type { ActionMethod } from '../../evm/transfer-method.js';
 import type { ActionKind } from '../authorization-method.js';
 import type { Encoded } from '../encoded.js';
 import type { Action } from '../scheme.js';
-import { channelIdOf, claimBatchDigest, type ClaimRow } from './channel.js';
+import { channelIdOf, channelsOf, claimBatchDigest, type ClaimRow } from './channel.js';
 import { CLAIM_EVIDENCE, type ClaimBatch, claimCallOf, claimGasCap } from './claim-batch.js';
 import type { BatchClaim, PayoutClaim, RefundClaim } from './claims.js';
+import { authorizerOf, blamedFor, CULPRITS } from './culprits.js';
 import { amountInLog, readChannel, REFUNDED_TOPIC, refundNonceCall } from './escrow.js';
 import {
   type Payout,
@@ -26,6 +27,7 @@ import {
   verifyPayout,
 } from './payout.js';
 import {
+  presentsRefund,
   type Refund,
   REFUND_EVIDENCE,
   refundCallOf,
@@ -48,7 +50,7 @@ const SHARED = {
   isRepeatable: true,
   isDoneByAnybody: true,
   termsMismatch: () => undefined,
-  mayHideUse: () => 'no',
+  mayMeanUsed: () => 'no',
   // None of them is of a time.
   deadlineOf: () => maxUint256,
   isExpiredAt: () => false,
@@ -89,6 +91,7 @@ const CLAIM_KIND = kindOf('channel-claim');
 export const CLAIM: Action<BatchClaim, ClaimBatch> = {
   ...SHARED,
   method: CLAIM_KIND,
+  channelAction: 'claim',
   ...failingBy({
     expired: 'invalid_batch_settlement_evm_claim_transaction_failed',
     simulationFailed: 'invalid_batch_settlement_evm_claim_simulation_failed',
@@ -96,7 +99,7 @@ export const CLAIM: Action<BatchClaim, ClaimBatch> = {
   }),
   inFlightKindOf: () => 'c',
   partiesOf: ({ rows }) => partiesIn(rows),
-  blamedFor: authorizerOf,
+  blamedFor: (claim) => blamedFor(claim.rows, authorizerOf(claim)),
   signedPartsOf: ({ rows, from }, { chainId, asset }) =>
     rows.length === 0
       ? undefined
@@ -119,9 +122,13 @@ export const CLAIM: Action<BatchClaim, ClaimBatch> = {
     return { asset, payer: CHANNEL_ESCROW, payTo: from, amount: 0n };
   },
   runsCodeOf: authorizerOf,
+  // The payee is the receiver of the first row, which may bring nothing.
+  chargedTo: authorizerOf,
   gasCapOf: claimGasCap,
+  raisedBy: ({ rows, chainId }) => channelsOf(rows, chainId),
   gasProfileOf: ({ rows }) => `claim of ${rows.length}`,
   evidence: CLAIM_EVIDENCE,
+  culprits: CULPRITS,
 };
 
 const PAYOUT_KIND = kindOf('channel-settle');
@@ -130,6 +137,7 @@ const PAYOUT_KIND = kindOf('channel-settle');
 export const PAYOUT: Action<PayoutClaim, Payout> = {
   ...SHARED,
   method: PAYOUT_KIND,
+  channelAction: 'settle',
   ...failingBy({
     expired: 'invalid_batch_settlement_evm_nothing_to_settle',
     simulationFailed: 'invalid_batch_settlement_evm_settle_simulation_failed',
@@ -137,7 +145,7 @@ export const PAYOUT: Action<PayoutClaim, Payout> = {
   }),
   partiesOf: ({ token, from }) => [{ asset: token, payTo: from }],
   // No account has signed it. A payout fails by its token alone, which is suspended for payouts, and for no payment.
-  blamedFor: ({ token }) => `payout:${token}`,
+  blamedFor: ({ token }) => [`payout:${token}`],
   completed: async (claim, chain) => {
     const upTo = await toBePaid(claim, chain);
     return typeof upTo === 'bigint' ? { ...claim, upTo } : upTo;
@@ -179,8 +187,8 @@ export const PAYOUT: Action<PayoutClaim, Payout> = {
       },
     };
   },
-  mayBeUntold: true,
-  told: ({ from, token }, receipt) => {
+  mayOmitDetails: true,
+  detailsOf: ({ from, token }, receipt) => {
     const amount = amountInLog(receipt?.logs ?? [], settledTopics(from, token));
     return Promise.resolve(amount === undefined ? undefined : { amount });
   },
@@ -192,6 +200,7 @@ const REFUND_KIND = kindOf('channel-refund');
 export const REFUND: Action<RefundClaim, Refund> = {
   ...SHARED,
   method: REFUND_KIND,
+  channelAction: 'refund',
   ...failingBy({
     expired: 'invalid_batch_settlement_evm_refund_simulation_failed',
     simulationFailed: 'invalid_batch_settlement_evm_refund_simulation_failed',
@@ -201,7 +210,7 @@ export const REFUND: Action<RefundClaim, Refund> = {
     { asset: token, payTo: receiver },
     ...partiesIn(rows),
   ],
-  blamedFor: ({ config }) => config.receiverAuthorizer,
+  blamedFor: ({ config, rows }) => blamedFor(rows, config.receiverAuthorizer),
   signedPartsOf: ({ config, from, refundNonce, amount, rows }, { chainId, asset }) => {
     const channelId = channelIdOf(config, chainId);
     const nonce = refundNonceOf({ channelId, refundNonce });
@@ -230,9 +239,13 @@ export const REFUND: Action<RefundClaim, Refund> = {
     return { asset: config.token, payer: CHANNEL_ESCROW, payTo: config.payer, amount: 1n };
   },
   runsCodeOf: ({ config }) => config.receiverAuthorizer,
+  // Any payer may name any receiver in its channel, and be its authorizer.
+  chargedTo: ({ config }) => config.receiverAuthorizer,
   gasCapOf: refundGasCap,
+  raisedBy: ({ rows, chainId }) => channelsOf(rows, chainId),
   gasProfileOf: ({ rows }) => `refund and claim of ${rows.length}`,
   evidence: REFUND_EVIDENCE,
+  culprits: CULPRITS,
 
   traceOf: ({ config, refundNonce }, chainId) => {
     const channelId = channelIdOf(config, chainId);
@@ -243,12 +256,14 @@ export const REFUND: Action<RefundClaim, Refund> = {
         const next = decodeUint(await chain.call(refundNonceCall(channelId), READ_GAS));
         return next === undefined ? undefined : next - refundNonce;
       },
+      // A receiver gives back without a nonce, too.
+      presents: (input) => presentsRefund(input, config, refundNonce),
     };
   },
-  told: async ({ config }, receipt, chain) => {
+  detailsOf: async ({ config }, receipt, chain) => {
     if (receipt?.isSuccess === false) return undefined;
     const channelId = channelIdOf(config, chain.chainId);
-    const { state } = (await readChannel(chain, channelId, config)) ?? {};
+    const state = await readChannel(chain, channelId);
     if (state === undefined) return undefined;
     const extra = { channelState: channelExtra(channelId, state) };
     if (receipt === undefined) return { extra };
@@ -256,11 +271,6 @@ export const REFUND: Action<RefundClaim, Refund> = {
     return { amount: amountInLog(receipt.logs, [REFUNDED_TOPIC, channelId]) ?? 0n, extra };
   },
 };
-
-/** A claim without rows is refused where it is verified. */
-function authorizerOf({ rows, from }: Pick<ClaimBatch, 'rows' | 'from'>): Address {
-  return rows[0]?.config.receiverAuthorizer ?? from;
-}
 
 function claimNonceOf(rows: readonly ClaimRow[], chainId: number): bigint {
   return BigInt(claimBatchDigest(rows, chainId));

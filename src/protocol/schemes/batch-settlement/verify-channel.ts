@@ -1,5 +1,6 @@
 import { type Hex } from 'viem';
 import type { ChainReader } from '../../evm/chain-reader.js';
+import { isCanonical } from '../../evm/signature.js';
 import type { Payment } from '../../payment/payment.js';
 import type { JsonObject } from '../../payment/wire-values.js';
 import type { Reason } from '../../reasons.js';
@@ -61,16 +62,6 @@ export async function isVoucherSigned(
     isCanonical(voucher.signature) &&
     (await context.recoverSigner(digest, voucher.signature)) === signer
   );
-}
-
-/** Half the order of secp256k1: the library that the contract uses takes no higher `s` (EIP-2). */
-const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-
-/** 65 bytes, `s` in the lower half, `v` 27 or 28: other spellings of a good signature revert there. */
-function isCanonical(signature: Hex): boolean {
-  if (signature.length !== 132) return false;
-  const v = signature.slice(130);
-  return (v === '1b' || v === '1c') && BigInt(`0x${signature.slice(66, 130)}`) <= S_MAX;
 }
 
 /** @returns a refusal where this chain does not have what the call goes to. */

@@ -6,12 +6,14 @@ import {
   type Hex,
   multicall3Abi,
   parseAbi,
+  zeroAddress,
 } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import {
   aChannelChain,
   aContext,
   aRow,
+  buyer,
   channelIdOf,
   claimBatchData,
   CONFIG,
@@ -51,13 +53,15 @@ const outcomeOf = (states: States): CallOutcome => ({
   }),
 });
 
-async function judge(
+async function verdictOf(
   rows: readonly JsonObject[],
   states: States = rows.map(() => [1000n, 100n] as const),
   more: {
     readonly signer?: typeof authorizer;
     readonly signature?: unknown;
     readonly isAuthorizerContract?: boolean;
+    /** What the buyer's wallet answers, where the buyer has one. */
+    readonly wallet?: () => Promise<CallOutcome>;
   } = {},
 ): Promise<Verdict> {
   const { signer = authorizer } = more;
@@ -69,21 +73,22 @@ async function judge(
   const { chain: bare } = aChannelChain();
   const chain = {
     ...bare,
-    call: ({ data }: { data: Hex }): Promise<CallOutcome> =>
-      Promise.resolve(
-        data.startsWith('0x1626ba7e')
-          ? { status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` }
-          : outcomeOf(states),
-      ),
+    call: ({ to, data }: { to: Address; data: Hex }): Promise<CallOutcome> => {
+      if (!data.startsWith('0x1626ba7e')) return Promise.resolve(outcomeOf(states));
+      if (to === buyer.address.toLowerCase() && more.wallet !== undefined) return more.wallet();
+      return Promise.resolve({ status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` });
+    },
     hasCode: (address: Address) =>
       Promise.resolve(
-        more.isAuthorizerContract === true && address === authorizer.address.toLowerCase(),
+        address === authorizer.address.toLowerCase()
+          ? more.isAuthorizerContract === true
+          : more.wallet !== undefined && address === buyer.address.toLowerCase(),
       ),
   };
   return verifyClaims(claim, aContext(chain));
 }
 
-function told(verdict: Verdict): string {
+function reasonOf(verdict: Verdict): string {
   if (verdict.isValid) return verdict.isDone === true ? 'done' : 'good';
   const { reason, cause = '' } = verdict;
   return `${reason.replace('invalid_batch_settlement_evm_', 'BS:')} ${cause}`.trim();
@@ -92,12 +97,12 @@ function told(verdict: Verdict): string {
 describe('a claim', () => {
   it('is good for what its rows bring beyond what was claimed', async () => {
     const rows = [await row(300n), await row(250n, { config: salted('01'), max: 400n })];
-    expect(await judge(rows)).toMatchObject({
+    expect(await verdictOf(rows)).toMatchObject({
       isDone: false,
       brings: new Map([[TOKEN, [200n, 150n]]]),
     });
     // One of them was claimed before: the whole is sent, for the signature covers the list.
-    const partly = await judge(rows, [
+    const partly = await verdictOf(rows, [
       [1000n, 300n],
       [1000n, 100n],
     ]);
@@ -109,16 +114,43 @@ describe('a claim', () => {
 
   it('has one row of a channel that brings something: one deposit cannot pay for many rows', async () => {
     const rows = [await row(300n), await row(200n)];
-    expect(await judge(rows)).toMatchObject({ brings: new Map([[TOKEN, [200n]]]) });
-    expect(told(await judge([...rows, await row(350n)]))).toBe(
+    expect(await verdictOf(rows)).toMatchObject({ brings: new Map([[TOKEN, [200n]]]) });
+    expect(reasonOf(await verdictOf([...rows, await row(350n)]))).toBe(
       'BS:claim_simulation_failed claims[2] is one more row of a channel.',
     );
   });
 
+  it('asks a wallet about one voucher at a time: few of its calls may wait', async () => {
+    const config = { payerAuthorizer: zeroAddress };
+    const rows = await Promise.all(
+      ['01', '02', '03'].map((salt) => row(300n, { config: { ...config, ...salted(salt) } })),
+    );
+    let [asked, most, all] = [0, 0, 0];
+    const wallet = async (): Promise<CallOutcome> => {
+      asked += 1;
+      all += 1;
+      most = Math.max(most, asked);
+      await new Promise((resolve) => setImmediate(resolve));
+      asked -= 1;
+      return { status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` };
+    };
+    expect(reasonOf(await verdictOf(rows, undefined, { wallet }))).toBe('good');
+    expect([most, all]).toEqual([1, 3]);
+    // The first that it denies is enough.
+    const denying = (): Promise<CallOutcome> => {
+      all += 1;
+      return Promise.resolve({ status: 'reverted', data: undefined });
+    };
+    expect(reasonOf(await verdictOf(rows, undefined, { wallet: denying }))).toBe(
+      'BS:claim_simulation_failed claims[0] has a voucher that its payer has not signed.',
+    );
+    expect(all).toBe(4);
+  });
+
   it('is done where nothing of it is new: old claims are public', async () => {
-    expect(told(await judge([await row(100n)]))).toBe('done');
+    expect(reasonOf(await verdictOf([await row(100n)]))).toBe('done');
     // The contract skips such a row before it looks at its voucher.
-    expect(told(await judge([await row(99n, { voucher: stranger })]))).toBe('done');
+    expect(reasonOf(await verdictOf([await row(99n, { voucher: stranger })]))).toBe('done');
   });
 
   it.each<[string, Parameters<typeof aRow>[1] & { total?: bigint }, string]>([
@@ -131,7 +163,7 @@ describe('a claim', () => {
     ],
   ])('is refused for a row %s, which is named', async (_, { total = 300n, ...more }, fault) => {
     const rows = [await row(300n), await row(total, { ...more, config: salted('01') })];
-    expect(told(await judge(rows))).toBe(`BS:claim_simulation_failed claims[1] ${fault}`);
+    expect(reasonOf(await verdictOf(rows))).toBe(`BS:claim_simulation_failed claims[1] ${fault}`);
   });
 
   it('has its signatures put in order: they are not what the authorizer signs', async () => {
@@ -141,7 +173,7 @@ describe('a claim', () => {
     const s = order - BigInt(`0x${signature.slice(66, 130)}`);
     const high = signature.endsWith('1b') ? '01' : '00';
     const spelled = `${signature.slice(0, 66)}${uintWord(s)}${high}`;
-    const verdict = await judge([{ ...good, signature: spelled }]);
+    const verdict = await verdictOf([{ ...good, signature: spelled }]);
     expect(verdict).toMatchObject({ isValid: true, authorization: { rows: [{ signature }] } });
   });
 
@@ -150,7 +182,7 @@ describe('a claim', () => {
     const skipped = await row(100n, { config: salted('01') });
     const long: Hex = `0x${'ab'.repeat(8192)}`;
     const signaturesOf = async (signature: Hex): Promise<readonly Hex[]> => {
-      const verdict = await judge([{ ...skipped, signature }, good]);
+      const verdict = await verdictOf([{ ...skipped, signature }, good]);
       if (!verdict.isValid) throw new Error(verdict.reason);
       return (verdict.authorization as ClaimBatch).rows.map((one) => one.signature);
     };
@@ -160,27 +192,27 @@ describe('a claim', () => {
     expect(await signaturesOf(own)).toEqual([own, good['signature']]);
   });
 
-  it.each<[string, Parameters<typeof judge>[2], string]>([
+  it.each<[string, Parameters<typeof verdictOf>[2], string]>([
     ['without a signature', { signature: undefined }, 'BS:authorizer_not_configured'],
     [
       'signed by a stranger',
       { signer: stranger },
-      'BS:claim_simulation_failed The receiver authorizer of the rows has not signed them.',
+      'BS:claim_simulation_failed The receiver authorizer has not signed the rows of the claim.',
     ],
     ['signed by a contract', { signature: '0x12', isAuthorizerContract: true }, 'good'],
   ])('%s', async (_, more, expected) => {
-    expect(told(await judge([await row(300n)], undefined, more))).toBe(expected);
+    expect(reasonOf(await verdictOf([await row(300n)], undefined, more))).toBe(expected);
   });
 
   it('has one authorizer for all of its rows', async () => {
     const other = await row(300n, { config: { receiverAuthorizer: stranger.address } });
-    const verdict = await judge([await row(300n), other]);
-    expect(told(verdict)).toBe('BS:authorizer_address_mismatch');
+    const verdict = await verdictOf([await row(300n), other]);
+    expect(reasonOf(verdict)).toBe('BS:authorizer_address_mismatch');
   });
 
   it('may be of several tokens and receivers, as the stock manager sends it', async () => {
     const config = { ...salted('02'), token: SELLER, receiver: TOKEN };
-    const verdict = await judge([await row(300n), await row(180n, { config })]);
+    const verdict = await verdictOf([await row(300n), await row(180n, { config })]);
     expect(verdict).toMatchObject({
       brings: new Map([
         [TOKEN, [200n]],
@@ -190,11 +222,11 @@ describe('a claim', () => {
   });
 
   it('is refused where it has no rows', async () => {
-    expect(told(await judge([]))).toBe('BS:claim_simulation_failed');
+    expect(reasonOf(await verdictOf([]))).toBe('BS:claim_simulation_failed');
   });
 
   it('is not judged where the escrow does not answer for every row', async () => {
-    expect(told(await judge([await row(300n)], []))).toBe('BS:rpc_read_failed');
+    expect(reasonOf(await verdictOf([await row(300n)], []))).toBe('BS:rpc_read_failed');
   });
 
   it.each([
@@ -211,7 +243,7 @@ describe('a claim', () => {
 
   it('is a call of the escrow, with gas by its rows, and is shown by the totals of its channels', async () => {
     const rows = [await row(300n), await row(250n, { config: salted('01') })];
-    const verdict = await judge(rows);
+    const verdict = await verdictOf(rows);
     if (!verdict.isValid) throw new Error(verdict.reason);
     const batch = verdict.authorization as ClaimBatch;
     const abi = parseAbi([

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
-import { isEcdsaSignature } from '../../evm/signature.js';
+import { canonical, isEcdsaSignature } from '../../evm/signature.js';
 import { isSignedByContract } from '../checks-on-chain.js';
 import {
   type Refusal,
@@ -9,8 +9,8 @@ import {
   type Verdict,
   type VerifyContext,
 } from '../verdict.js';
-import { channelIdOf, claimBatchDigest, type ClaimRow, hasVoucherKey } from './channel.js';
-import { canonical, type ClaimBatch } from './claim-batch.js';
+import { channelsOf, claimBatchDigest, type ClaimRow, hasVoucherKey } from './channel.js';
+import type { ClaimBatch } from './claim-batch.js';
 import type { BatchClaim } from './claims.js';
 import { claimedCall, claimedGas, readClaimed } from './escrow.js';
 import { isVoucherSigned, missingContract, UNREAD } from './verify-channel.js';
@@ -42,9 +42,9 @@ export async function verifyClaims(
   { scheme, method, from, rows, signature }: BatchClaim,
   context: VerifyContext,
 ): Promise<Verdict> {
-  const judged = await judgeRows(rows, signature, context);
-  if (judged.kind === 'refused') return judged.refusal;
-  const { fresh, ...good } = judged;
+  const rowsVerdict = await verifyRows(rows, signature, context);
+  if (rowsVerdict.kind === 'refused') return rowsVerdict.refusal;
+  const { fresh, ...good } = rowsVerdict;
   const authorization: ClaimBatch = {
     scheme,
     method,
@@ -63,7 +63,7 @@ export async function verifyClaims(
  *
  * @throws ChainUnavailableError
  */
-export async function judgeRows(
+export async function verifyRows(
   sent: readonly ClaimRow[],
   signed: Hex | undefined,
   context: VerifyContext,
@@ -88,10 +88,10 @@ export async function judgeRows(
   if (signature === undefined) {
     return refused({
       ...refuse(SIMULATION_FAILED),
-      cause: 'The receiver authorizer of the rows has not signed them.',
+      cause: 'The receiver authorizer has not signed the rows of the claim.',
     });
   }
-  const ids = sent.map(({ config }) => channelIdOf(config, chainId));
+  const ids = channelsOf(sent, chainId);
   const [ordered, outcome] = await Promise.all([
     Promise.all(sent.map((row) => inOrder(row, context))),
     chain.call(claimedCall(ids), claimedGas(ids.length)),
@@ -101,6 +101,8 @@ export async function judgeRows(
   const rows: ClaimRow[] = [];
   const fresh = new Map<Address, bigint[]>();
   const faults: Promise<string | undefined>[] = [];
+  // Vouchers of one wallet are checked one at a time, because the queue for calls of one wallet is short.
+  const judged = new Map<Address, Promise<string | undefined>>();
   // A second row that brings something would cost gas for money that one row brings: the deposit bounds the amount, not
   // the number of rows.
   const claimed = new Map<Hex, bigint>();
@@ -118,8 +120,15 @@ export async function judgeRows(
     fresh.set(token, [...(fresh.get(token) ?? []), row.totalClaimed - before]);
     const isSecond = claimed.has(id);
     claimed.set(id, row.totalClaimed);
-    const fault = isSecond ? SECOND_ROW : faultOf(row, id, balance, context);
-    faults.push(fault.then((why) => why && `claims[${index}] ${why}.`));
+    const { payer } = row.config;
+    const ofWallet = hasVoucherKey(row.config) ? undefined : judged.get(payer);
+    const fault = (ofWallet ?? NO_FAULT).then(async (earlier) => {
+      if (earlier !== undefined) return earlier;
+      const why = isSecond ? SECOND_ROW : await faultOf(row, id, balance, context);
+      return why && `claims[${index}] ${why}.`;
+    });
+    if (!hasVoucherKey(row.config)) judged.set(payer, fault);
+    faults.push(fault);
   }
   const cause = (await Promise.all(faults)).find((one) => one !== undefined);
   if (cause !== undefined) return refused({ ...refuseByState(SIMULATION_FAILED), cause });
@@ -158,7 +167,8 @@ export async function signatureOf(
   return (await context.recoverSigner(digest, signature)) === authorizer ? signature : undefined;
 }
 
-const SECOND_ROW = Promise.resolve('is one more row of a channel');
+const NO_FAULT: Promise<string | undefined> = Promise.resolve(undefined);
+const SECOND_ROW = 'is one more row of a channel';
 
 /** Why the contract would refuse a row, in words. */
 async function faultOf(

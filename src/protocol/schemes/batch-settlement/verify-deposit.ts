@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem';
 import { decodeUint, isBelow } from '../../evm/call-results.js';
-import { permit2AllowanceCall } from '../../evm/calls.js';
+import { balanceOfCall, permit2AllowanceCall } from '../../evm/calls.js';
 import type { ChainReader } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW, PERMIT2_COLLECTOR } from '../../evm/contracts.js';
 import { unwrapErc6492 } from '../../evm/erc6492.js';
@@ -22,6 +22,7 @@ import {
 import { EIP3009 } from '../methods/eip3009.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
 import { checkSponsoredPermit } from '../permit2/sponsored-permit.js';
+import { mayBringApproval, verifyApproval } from '../permit2/verify-approval.js';
 import {
   EXPIRY_MARGIN_SECONDS,
   type Refusal,
@@ -66,7 +67,7 @@ export async function verifyDeposit(
   const signed = await signedDeposit(claim, requirements, context);
   if ('isValid' in signed) return signed;
   const { payerHasCode } = signed;
-  const sponsored = await withApproval(signed.deposit, claim, context, scope);
+  const sponsored = await withApproval(signed, claim, requirements, context, scope);
   if ('isValid' in sponsored) return sponsored;
   const { deposit } = sponsored;
   if (!(await isVoucherSigned(claim, context))) {
@@ -74,11 +75,16 @@ export async function verifyDeposit(
   }
   const good = { isValid: true, authorization: deposit, payerHasCode } as const;
   const { channelId, maxClaimable } = claim.voucher;
-  const { state, payerBalance } = (await readChannel(chain, channelId, claim.config)) ?? {};
-  if (state === undefined || payerBalance === undefined) return UNREAD;
+  const { token } = claim.config;
+  const [state, balance] = await Promise.all([
+    readChannel(chain, channelId),
+    scope === 'full' ? chain.call(balanceOfCall(token, claim.from)) : undefined,
+  ]);
+  const payerBalance = balance && decodeUint(balance);
+  if (state === undefined || (scope === 'full' && payerBalance === undefined)) return UNREAD;
   // A deposit that is made may come with a voucher that it was not judged with.
-  const isMade = scope === 'terms' && (await isUsed(deposit, claim.config.token, chain));
-  if (scope === 'full' && payerBalance < deposit.amount) {
+  const isMade = scope === 'terms' && (await isUsed(deposit, token, chain));
+  if (isBelow(payerBalance, deposit.amount)) {
     return refuseByState('invalid_batch_settlement_evm_insufficient_balance');
   }
   if (maxClaimable > state.balance + (isMade ? 0n : deposit.amount)) {
@@ -88,15 +94,19 @@ export async function verifyDeposit(
     return refuseByState('invalid_batch_settlement_evm_cumulative_below_claimed');
   }
   if (scope === 'terms') return good;
+  const extra = channelExtra(channelId, state);
+  const isSimulated = deposit.method === 'permit2' && deposit.sponsoredApproval !== undefined;
+  // It was simulated after its approval.
+  if (isSimulated) return { ...good, extra };
   const settling = settlingOf(deposit);
-  const paid = { ...requirements, payTo: CHANNEL_ESCROW, amount: deposit.amount };
+  const paid = paidByDeposit(requirements, deposit);
   const failure = await simulate(settling, paid, context);
   if (failure !== undefined) {
     return refuseFailed(failure, settling, paid, context, async ({ again }) =>
       (await again()).status === 'paid' ? undefined : SIMULATION_FAILED,
     );
   }
-  return { ...good, extra: channelExtra(channelId, state) };
+  return { ...good, extra };
 }
 
 async function isUsed(
@@ -250,14 +260,22 @@ function digestOf(
   return depositPermitDigest(authorization, chainId);
 }
 
-/** Permit2 needs an approval of the payer: it is there, or an EIP-2612 permit brings it. */
+/** Refusals of an approval, in the words of this scheme. */
+const OWN_WORDS: Partial<Record<Reason, Reason>> = {
+  permit2_insufficient_balance: 'invalid_batch_settlement_evm_insufficient_balance',
+  permit2_simulation_failed: SIMULATION_FAILED,
+};
+
+/** Permit2 needs an approval of the payer: it is there, or an EIP-2612 permit or the payer's own transaction brings it. */
 async function withApproval(
-  deposit: DepositAuthorization,
+  { deposit, payerHasCode }: Signed,
   claim: DepositClaim,
-  { chain, now }: VerifyContext,
+  requirements: Requirements,
+  context: VerifyContext,
   scope: VerifyScope,
 ): Promise<{ readonly deposit: DepositAuthorization } | Refusal> {
   if (claim.method !== 'permit2' || deposit.method !== 'permit2') return { deposit };
+  const { chain, now } = context;
   const { sponsoredPermit: sent, from, config } = claim;
   if (sent !== undefined) {
     const earliest = scope === 'full' ? BigInt(now) + EXPIRY_MARGIN_SECONDS : 0n;
@@ -271,10 +289,30 @@ async function withApproval(
     return { deposit: { ...deposit, sponsoredPermit: permit } };
   }
   if (scope === 'terms') return { deposit };
+  if (mayBringApproval(claim, context)) {
+    const approval = await verifyApproval(
+      { ...claim, nonce: deposit.nonce },
+      payerHasCode,
+      settlingOf(deposit),
+      paidByDeposit(requirements, deposit),
+      context,
+    );
+    if (approval.kind === 'refused') {
+      const { refusal } = approval;
+      return { ...refusal, reason: OWN_WORDS[refusal.reason] ?? refusal.reason };
+    }
+    if (approval.kind === 'good') {
+      return { deposit: { ...deposit, sponsoredApproval: approval.transaction } };
+    }
+  }
   const allowance = decodeUint(await chain.call(permit2AllowanceCall(config.token, from)));
   return allowance === undefined || isBelow(allowance, deposit.amount)
     ? refuseByState('invalid_batch_settlement_evm_permit2_allowance_required')
     : { deposit };
+}
+
+function paidByDeposit(requirements: Requirements, { amount }: DepositAuthorization): Requirements {
+  return { ...requirements, payTo: CHANNEL_ESCROW, amount };
 }
 
 /** What the deposit would be made by. */

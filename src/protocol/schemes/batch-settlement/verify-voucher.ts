@@ -31,9 +31,8 @@ export async function verifyVoucher(
     return refuse('invalid_batch_settlement_evm_voucher_signature');
   }
   const { channelId, maxClaimable, signature } = claim.voucher;
-  const reading = await readChannel(context.chain, channelId, claim.config);
-  if (reading === undefined) return UNREAD;
-  const { state } = reading;
+  const state = await readChannel(context.chain, channelId);
+  if (state === undefined) return UNREAD;
   if (state.balance === 0n) {
     return refuseByState('invalid_batch_settlement_evm_channel_not_found');
   }

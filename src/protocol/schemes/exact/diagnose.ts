@@ -6,13 +6,10 @@ import type { Reason } from '../../reasons.js';
 import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
 
 /**
- * Why a settlement that failed in a simulation would not pay.
+ * The cause of a failed simulation. Simulation and reads may have been answered at different blocks, or by nodes that
+ * lag. So every cause is checked by a second simulation.
  *
- * The simulation and the reads that look for its cause may have been answered at different blocks: the
- * next one came between them, or another node behind the same endpoint is not as far. So whatever was
- * found is held against a second simulation.
- *
- * @returns `undefined` when it succeeds now: nothing is known for certain.
+ * @returns `undefined` if the settlement succeeds now: then nothing is certain.
  * @throws ChainUnavailableError
  */
 export async function diagnose(
@@ -28,19 +25,18 @@ export async function diagnose(
     chain.call(authorizationStateCall(terms.asset, authorization.from, authorization.nonce)),
   ]);
   if (repeated.status === 'paid') return undefined;
-  // The block with this very payment may have come meanwhile; then it is why there is less.
+  // A new block may contain this very payment, which then explains the lower balance.
   if (decodeBoolean(state) === true) return USED;
   return repeated.status === 'halted' && found === UNEXPLAINED ? 'gas_limit_exceeded' : found;
 }
 
 const USED: Reason = 'invalid_exact_evm_nonce_already_used';
-/** It names no cause. */
+/** This reason does not name a cause. */
 const UNEXPLAINED: Reason = 'invalid_exact_evm_transaction_simulation_failed';
 
 /**
- * Read from the chain in one round trip. The order of the causes is that of the reference facilitator. A
- * read that fails proves nothing, but for `authorizationState`: a token without it does not speak
- * EIP-3009.
+ * Reads all causes in one round trip, in the order of the reference facilitator. A failed read proves nothing, except
+ * for `authorizationState`: a token without it does not support EIP-3009.
  */
 async function diagnoseEip3009(
   chain: ChainReader,
@@ -49,7 +45,7 @@ async function diagnoseEip3009(
   mayBurn: boolean,
 ): Promise<Reason> {
   const asked = chain.call(authorizationStateCall(asset, from, nonce));
-  // Of a token that burns what it is given one question is asked before the others.
+  // A token that may burn gas is first sent one question only.
   if (mayBurn && (await asked).status === 'halted')
     return 'invalid_exact_evm_eip3009_not_supported';
   const [state, name, version, balance] = await Promise.all([

@@ -8,13 +8,13 @@ import type { Reason } from '../../reasons.js';
 import type { Encoded } from '../encoded.js';
 import { EIP3009 } from '../methods/eip3009.js';
 import { reasonOfRevert } from '../revert-reason.js';
-import type { Action, HiddenUse } from '../scheme.js';
+import type { Action, UsePossibility } from '../scheme.js';
 import { diagnose } from './diagnose.js';
 import { EIP3009_EXPLANATIONS } from './explain-eip3009.js';
 import { termsMismatchOfEip3009, verifyEip3009 } from './verify-eip3009.js';
 import { DEPLOYMENT_GAS } from './verify-undeployed.js';
 
-/** from, to, value, validAfter, validBefore, nonce */
+/** Words: from, to, value, validAfter, validBefore, nonce. */
 const TRANSFER_WORDS = [
   { type: 'address' },
   { type: 'address' },
@@ -31,7 +31,7 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
     used: 'invalid_exact_evm_nonce_already_used',
     expired: 'invalid_exact_evm_payload_authorization_valid_before',
     insufficientBalance: 'invalid_exact_evm_insufficient_balance',
-    // It needs no approval of the payer.
+    // EIP-3009 needs no approval, so a missing balance is the only cause.
     insufficientAllowance: 'invalid_exact_evm_insufficient_balance',
     simulationFailed: 'invalid_exact_evm_transaction_simulation_failed',
     transactionFailed: 'invalid_exact_evm_transaction_failed',
@@ -51,12 +51,12 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   verify: verifyEip3009,
   termsMismatch: (payment, claim) => termsMismatchOfEip3009(payment, claim),
   explain: (reason, payment, claim, facts) => EIP3009_EXPLANATIONS[reason]?.(payment, claim, facts),
-  mayHideUse,
+  mayMeanUsed,
 
   termsOf: ({ to, value, validAfter, validBefore }) => [to, value, validAfter, validBefore],
   nonceOf: ({ nonce }) => BigInt(nonce),
   deadlineOf: ({ validBefore }) => validBefore,
-  // The token wants a block time below `validBefore`.
+  // The token requires a block time below `validBefore`.
   isExpiredAt: ({ validBefore }, blockTime) => validBefore <= blockTime,
   decode: (stored) => {
     const encoded = stored as Encoded<Eip3009Authorization>;
@@ -73,7 +73,7 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   callOf: (authorization, { asset }) => settlementCall(authorization, asset),
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
   gasCapOf: ({ deployment }, usual) => (deployment === undefined ? usual : usual + DEPLOYMENT_GAS),
-  // Code that comes to life in the transaction may burn what the others need.
+  // Code that is deployed in the transaction could burn the gas of other calls.
   mayShare: ({ deployment }) => deployment === undefined,
   chosenContractOf: ({ deployment }) => deployment?.factory,
   ofDeployedPayer: ({ method, from, to, value, validAfter, validBefore, nonce, signature }) => ({
@@ -115,17 +115,17 @@ export const EXACT_EIP3009: Action<Eip3009Claim, Eip3009Authorization> = {
   },
 };
 
-/** A value that is no text cannot be part of an EIP-712 domain, and converting it may throw. */
+/** Only text can be part of an EIP-712 domain, and a conversion of other values may throw. */
 function textOrNothing(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
 /**
- * Whether a refusal of a payment by EIP-3009 may be that of one which the chain has executed: the checks
- * that come before that of its nonce look at things that its own execution, or the time since, has changed.
+ * Whether a refusal by EIP-3009 can be the result of an execution of the payment. Checks before the nonce check read
+ * state that the execution, or time, has changed.
  */
-function mayHideUse(reason: Reason): HiddenUse {
+function mayMeanUsed(reason: Reason): UsePossibility {
   if (reason === 'invalid_exact_evm_payload_authorization_valid_before') return 'yes';
-  // Code of the payer may have come after the payment.
+  // The payer may have deployed code after the payment.
   return reason === 'invalid_exact_evm_signature' ? 'if_payer_has_code' : 'no';
 }

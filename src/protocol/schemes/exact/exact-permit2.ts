@@ -23,7 +23,7 @@ import {
 } from '../permit2/verify-witness.js';
 import type { Action } from '../scheme.js';
 
-/** token, amount, nonce, deadline, owner, witness.to, witness.validAfter */
+/** Words: token, amount, nonce, deadline, owner, witness.to, witness.validAfter. */
 const SETTLE_WORDS = [
   { type: 'address' },
   { type: 'uint256' },
@@ -75,7 +75,7 @@ function termsOf(signed: Signed): (Address | bigint)[] {
   return [token, amount, spender, deadline, witnessTo, witnessValidAfter];
 }
 
-/** Where a payment by Permit2 is wrong, for each reason of its checks. */
+/** The place of the fault in a Permit2 payment, for each reason of its checks. */
 export const EXPLANATIONS: Explanations<Permit2Claim> = {
   ...PERMIT2_EXPLANATIONS,
   unsupported_payload_type: wrongScheme('exact'),
@@ -93,9 +93,9 @@ export const EXACT_WITNESS: WitnessRules<Permit2Claim, Permit2Authorization> = {
 };
 
 /**
- * The first broken one of the checks that need neither the chain nor the signature.
+ * The first failed check of those that need neither chain nor signature.
  *
- * @param now - Unix seconds; absent when time does not matter any more.
+ * @param now - Unix seconds; absent if time no longer matters.
  */
 function termsMismatchOfPermit2(
   payment: Payment,

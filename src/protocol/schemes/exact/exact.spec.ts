@@ -207,19 +207,20 @@ describe('what the chain says of an authorization', () => {
     expect(stateOf(payment, outcome)).toBe(expected);
   });
 
-  type HiddenUse = 'yes' | 'if_payer_has_code' | 'no';
-  it.each<[Reason, HiddenUse, HiddenUse]>([
+  type UsePossibility = 'yes' | 'if_payer_has_code' | 'no';
+  it.each<[Reason, UsePossibility, UsePossibility]>([
     // The checks before that of the nonce look at what its own execution has changed.
     ['permit2_insufficient_balance', 'no', 'yes'],
     ['permit2_allowance_required', 'no', 'yes'],
     ['permit2_deadline_expired', 'no', 'yes'],
+    ['erc20_approval_tx_nonce_mismatch', 'no', 'yes'],
     ['invalid_exact_evm_payload_authorization_valid_before', 'yes', 'no'],
     ['invalid_exact_evm_signature', 'if_payer_has_code', 'no'],
     ['invalid_permit2_signature', 'no', 'if_payer_has_code'],
     ['invalid_exact_evm_recipient_mismatch', 'no', 'no'],
     ['permit2_amount_mismatch', 'no', 'no'],
   ])('may be behind the refusal %s: EIP-3009 %s, Permit2 %s', (reason, ofEip3009, ofPermit2) => {
-    expect(actionOf(eip3009.authorization).mayHideUse(reason)).toBe(ofEip3009);
-    expect(actionOf(permit2.authorization).mayHideUse(reason)).toBe(ofPermit2);
+    expect(actionOf(eip3009.authorization).mayMeanUsed(reason)).toBe(ofEip3009);
+    expect(actionOf(permit2.authorization).mayMeanUsed(reason)).toBe(ofPermit2);
   });
 });

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   readAddress,
   readBytes,
+  readBytes32,
   readInteger,
   readOptionalObject,
   SIGNATURE_MAX_BYTES,
@@ -22,13 +23,13 @@ export const EXACT: Scheme = {
   extensions: ['eip2612GasSponsoring'],
   sponsoredExtensions: ['erc20ApprovalGasSponsoring'],
   actions: [EXACT_EIP3009, EXACT_PERMIT2],
-  // EIP-3009 needs none.
+  // EIP-3009 needs no contract besides the token.
   contracts: [],
   readClaim: readExactClaim,
   payerAsSent,
 };
 
-/** The payer in whichever shape of payload; not looked at yet. */
+/** The payer in a payload of either form, not checked yet. */
 function payerAsSent(inner: JsonObject): unknown {
   return (
     readOptionalObject(inner['permit2Authorization'])?.['from'] ??
@@ -36,7 +37,7 @@ function payerAsSent(inner: JsonObject): unknown {
   );
 }
 
-/** Permit2 is chosen by the payload's shape, never by `extra.assetTransferMethod` (V2 only). */
+/** The form of the payload selects Permit2, never `extra.assetTransferMethod` (V2 only). */
 function readExactClaim(
   payload: JsonObject,
   version: 1 | 2,
@@ -62,7 +63,6 @@ function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Clai
   if (value === undefined || validAfter === undefined || validBefore === undefined) {
     return undefined;
   }
-  const nonceBytes = readBytes(nonce, 32);
   return {
     method: 'eip3009',
     from: readAddress(from),
@@ -70,7 +70,7 @@ function readEip3009(inner: JsonObject, signature: Hex | undefined): Eip3009Clai
     value,
     validAfter,
     validBefore,
-    nonce: nonceBytes?.length === 66 ? nonceBytes : undefined,
+    nonce: readBytes32(nonce),
     hasValidChecksums: [from, to].every((one) => typeof one === 'string' && hasValidChecksum(one)),
     signature,
   };

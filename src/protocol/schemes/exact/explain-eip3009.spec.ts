@@ -27,6 +27,12 @@ const TOO_LATE = {
   got: BigInt(NOW + 5),
   fix: 'Sign with a later time; compare the clocks.',
 };
+const TOO_CLOSE = {
+  ...TOO_LATE,
+  expected:
+    'a time that is late enough for the waiting settlements and this settlement to be mined',
+  fix: 'Sign with a later time: a seller raises maxTimeoutSeconds.',
+};
 const DOMAIN = {
   expected: 'the value in the token’s EIP-712 domain',
   fix: 'Put both name and version of the token into extra.',
@@ -80,7 +86,7 @@ describe('what is wrong with a payment by EIP-3009', () => {
       { path: `${AUTHORIZATION}.to`, expected: PAYEE, got: STRANGER },
     ],
     ['invalid_exact_evm_payload_authorization_valid_before', LATE, TOO_LATE],
-    ['deadline_too_close', LATE, TOO_LATE],
+    ['deadline_too_close', LATE, TOO_CLOSE],
     [
       'invalid_exact_evm_payload_authorization_valid_after',
       { signed: { validAfter: String(NOW + 1) } },

@@ -8,6 +8,7 @@ import {
   domainFix,
   type Explanations,
   noContractAtAsset,
+  tooClose,
   tooEarly,
   tooLate,
   tooPoor,
@@ -18,7 +19,7 @@ import {
 const AUTHORIZATION = 'paymentPayload.payload.authorization';
 const SIGNATURE = 'paymentPayload.payload.signature';
 
-/** Where a payment by EIP-3009 is wrong, for each reason of its checks. */
+/** The place of the fault in an EIP-3009 payment, for each reason of its checks. */
 export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
   invalid_exact_evm_scheme: wrongScheme('exact'),
   invalid_exact_evm_network_mismatch: wrongNetwork,
@@ -37,8 +38,7 @@ export const EIP3009_EXPLANATIONS: Explanations<Eip3009Claim> = {
   }),
   invalid_exact_evm_payload_authorization_valid_before: (_, { validBefore }, facts) =>
     tooLate(`${AUTHORIZATION}.validBefore`, validBefore, facts),
-  deadline_too_close: (_, { validBefore }, facts) =>
-    tooLate(`${AUTHORIZATION}.validBefore`, validBefore, facts),
+  deadline_too_close: (_, { validBefore }) => tooClose(`${AUTHORIZATION}.validBefore`, validBefore),
   invalid_exact_evm_payload_authorization_valid_after: (_, { validAfter }, facts) =>
     tooEarly(`${AUTHORIZATION}.validAfter`, validAfter, facts),
   invalid_exact_evm_payload_authorization_value_mismatch: wrongValue,
@@ -101,7 +101,7 @@ function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
   if (!hasValidChecksums) {
     const expected = 'from and to in lower case, or with their EIP-55 checksums';
     const { payerAsSent: got } = payment;
-    // A claim has its addresses in lower case: only the payer is known as it came.
+    // A claim holds addresses in lower case; only the payer is also stored as sent.
     return got === undefined || hasValidChecksum(got)
       ? { path: `${AUTHORIZATION}.to`, expected }
       : { path: `${AUTHORIZATION}.from`, expected, got };
@@ -116,7 +116,7 @@ function wrongSignature(payment: Payment, claim: Eip3009Claim): Finding {
   );
 }
 
-/** Why the signature is not checked at all: it is too long, or its ERC-6492 wrapper is broken. */
+/** Why a signature is not even checked: it is too long, or its ERC-6492 wrapper is broken. */
 function wrongWrapper({ signature, isSignatureTooLong }: Eip3009Claim): Finding | undefined {
   if (isSignatureTooLong === true) {
     return { path: SIGNATURE, expected: `at most ${SIGNATURE_MAX_BYTES} bytes` };

@@ -20,7 +20,7 @@ import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
 import { verifyEip3009 } from './verify-eip3009.js';
 
-const judge = (
+const verdictOf = (
   sent: Sent = {},
   chain = new JudgingChain(),
   scope: VerifyScope = 'full',
@@ -40,7 +40,7 @@ const VALUE_V2 = 'invalid_exact_evm_payload_authorization_value_mismatch';
 
 describe('an EIP-3009 payment', () => {
   it.each([1, 2] as const)('of V%i is good, with what the chain will be shown', async (version) => {
-    expect(await judge({ version })).toMatchObject({
+    expect(await verdictOf({ version })).toMatchObject({
       isValid: true,
       payerHasCode: false,
       authorization: { method: 'eip3009', from: PAYER, to: PAYEE, value: AMOUNT },
@@ -109,7 +109,7 @@ describe('an EIP-3009 payment', () => {
     ],
   ])('%s', async (_, sent, expected) => {
     const chain = new JudgingChain();
-    const verdict = await judge(sent, chain);
+    const verdict = await verdictOf(sent, chain);
     expect(reasonOf(verdict)).toBe(expected);
     // A refusal that needs no simulation costs none.
     expect(chain.simulated).toHaveLength(expected === 'valid' ? 1 : 0);
@@ -117,13 +117,13 @@ describe('an EIP-3009 payment', () => {
   });
 
   it('is shown to the chain with v as 27 or 28, whatever the wallet wrote', async () => {
-    const verdict = await judge({ v: '01' });
+    const verdict = await verdictOf({ v: '01' });
     expect(verdict.isValid && verdict.authorization.signature.slice(-2)).toBe('1c');
   });
 
   it('is simulated as the lane would send it', async () => {
     const chain = new JudgingChain();
-    await judge({}, chain);
+    await verdictOf({}, chain);
     expect(chain.simulated).toMatchObject([
       { sender: SENDER, gas: 500_000n, token: TOKEN, payer: PAYER, payTo: PAYEE, amount: AMOUNT },
     ]);
@@ -133,7 +133,7 @@ describe('an EIP-3009 payment', () => {
   it('in a token without code is refused, whatever a call to it returns', async () => {
     const chain = new JudgingChain();
     chain.code.delete(TOKEN);
-    expect(reasonOf(await judge({}, chain))).toBe('asset_not_deployed_contract');
+    expect(reasonOf(await verdictOf({}, chain))).toBe('asset_not_deployed_contract');
   });
 });
 
@@ -173,7 +173,7 @@ describe('an EIP-3009 payment that would not pay', () => {
     const chain = new JudgingChain();
     chain.effects = [effect];
     change(chain);
-    expect(await judge({}, chain)).toMatchObject({
+    expect(await verdictOf({}, chain)).toMatchObject({
       isValid: false,
       reason: expected,
       isFromChainState: true,
@@ -183,7 +183,7 @@ describe('an EIP-3009 payment that would not pay', () => {
   it('at one look and pays at the next says nothing about the payment', async () => {
     const chain = new JudgingChain();
     chain.effects = [{ status: 'unpaid' }, { status: 'paid', gasUsed: undefined }];
-    await expect(judge({}, chain)).rejects.toThrow(ChainUnavailableError);
+    await expect(verdictOf({}, chain)).rejects.toThrow(ChainUnavailableError);
   });
 });
 
@@ -207,12 +207,12 @@ describe('an EIP-3009 payment of a payer with code', () => {
     ['burns its gas', { status: 'halted' }, UNSIGNED],
   ])('is judged by the wallet alone, which %s', async (_, walletSays, expected) => {
     // The key would have signed: the token does not ask it once there is code.
-    expect(reasonOf(await judge({}, aWallet(walletSays)))).toBe(expected);
+    expect(reasonOf(await verdictOf({}, aWallet(walletSays)))).toBe(expected);
   });
 
   it('keeps every byte of its signature, and gives the wallet no more gas than a settlement', async () => {
     const chain = aWallet(says(`0x${MAGIC.slice(2).padEnd(64, '0')}`));
-    const verdict = await judge({ v: '00' }, chain);
+    const verdict = await verdictOf({ v: '00' }, chain);
     expect(verdict).toMatchObject({ isValid: true, payerHasCode: true });
     expect(verdict.isValid && verdict.authorization.signature.slice(-2)).toBe('00');
     expect(chain.calls.find(({ call }) => call.to === PAYER)?.gas).toBe(500_000n);
@@ -221,7 +221,7 @@ describe('an EIP-3009 payment of a payer with code', () => {
   it('is asked about what is in an ERC-6492 wrapper, whatever its factory', async () => {
     const inner: Hex = `0x${'77'.repeat(70)}`;
     const chain = aWallet(says(`0x${MAGIC.slice(2).padEnd(64, '0')}`));
-    const verdict = await judge({ signature: wrapped(inner, STRANGER) }, chain);
+    const verdict = await verdictOf({ signature: wrapped(inner, STRANGER) }, chain);
     expect(verdict).toMatchObject({ isValid: true, payerHasCode: true });
     expect(verdict.isValid && verdict.authorization.signature).toBe(inner);
     // Nothing of the wrapper is left.
@@ -240,7 +240,7 @@ describe('the terms of an EIP-3009 payment', () => {
     const chain = new JudgingChain();
     chain.effects = [{ status: 'unpaid' }];
     chain.balance = 0n;
-    expect(reasonOf(await judge(sent, chain, 'terms'))).toBe(expected);
+    expect(reasonOf(await verdictOf(sent, chain, 'terms'))).toBe(expected);
     expect(chain.simulated).toEqual([]);
   });
 });

@@ -45,7 +45,7 @@ export async function verifyEip3009(
   const now = scope === 'full' ? BigInt(context.now) : undefined;
   const broken = firstBrokenTerm(payment, claim, now);
 
-  // All reads a good payment needs leave at once; those a bad one does not need are not made.
+  // A promising payment starts all its reads at once. A bad payment skips reads that it does not need.
   const isPromising = isSignedByKey && broken === undefined && scope === 'full';
   const assetIsContract = isPromising ? started(chain.isContract(asset)) : undefined;
   const simulation =
@@ -61,7 +61,7 @@ export async function verifyEip3009(
   if (authorization === undefined || domain === undefined || digest === undefined) {
     return refuse('invalid_exact_evm_signature');
   }
-  // What a key has signed needs no wallet.
+  // A payment that is signed by a key needs no wallet.
   if (deployment !== undefined && !isSignedByKey) {
     const undeployed = { ...authorization, signature: sent, deployment };
     return verifyUndeployed(
@@ -71,7 +71,7 @@ export async function verifyEip3009(
       scope,
     );
   }
-  // A contract gives every byte of its signature a meaning of its own.
+  // A contract may give meaning to every byte, so the signature is not normalized.
   if (payerHasCode) authorization = { ...authorization, signature: sent };
   const isSigned = payerHasCode
     ? await isSignedByContract(context, authorization.from, digest, sent)
@@ -93,9 +93,9 @@ export async function verifyEip3009(
 }
 
 /**
- * The first broken one of the checks that need neither the chain nor the signature.
+ * The first failed check of those that need neither chain nor signature.
  *
- * @param now - Unix seconds; absent when time does not matter any more.
+ * @param now - Unix seconds; absent if time no longer matters.
  */
 export function termsMismatchOfEip3009(
   payment: Payment,

@@ -20,7 +20,7 @@ import { verifyWitness } from '../permit2/verify-witness.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
 import { EXACT_WITNESS } from './exact-permit2.js';
 
-const judge = (
+const verdictOf = (
   sent: Sent = {},
   chain = new JudgingChain(),
   scope: VerifyScope = 'full',
@@ -78,7 +78,7 @@ describe('a Permit2 payment', () => {
     ],
   ])('%s', async (_, sent, expected) => {
     const chain = new JudgingChain();
-    expect(reasonOf(await judge(sent, chain))).toBe(expected);
+    expect(reasonOf(await verdictOf(sent, chain))).toBe(expected);
     expect(chain.simulated).toHaveLength(expected === 'valid' ? 1 : 0);
   });
 
@@ -90,7 +90,7 @@ describe('a Permit2 payment', () => {
     async (_, change, expected) => {
       const chain = new JudgingChain();
       change(chain);
-      expect(reasonOf(await judge({}, chain))).toBe(expected);
+      expect(reasonOf(await verdictOf({}, chain))).toBe(expected);
     },
   );
 
@@ -105,7 +105,7 @@ describe('a Permit2 payment', () => {
       const chain = new JudgingChain();
       chain.effects = [{ status: 'reverted', data: undefined }];
       change(chain);
-      expect(await judge({}, chain)).toMatchObject({
+      expect(await verdictOf({}, chain)).toMatchObject({
         isValid: false,
         reason,
         isFromChainState: true,
@@ -116,7 +116,7 @@ describe('a Permit2 payment', () => {
   it('that fails at one look and pays at the next says nothing about the payment', async () => {
     const chain = new JudgingChain();
     chain.effects = [{ status: 'unpaid' }, { status: 'paid', gasUsed: undefined }];
-    await expect(judge({}, chain)).rejects.toThrow(ChainUnavailableError);
+    await expect(verdictOf({}, chain)).rejects.toThrow(ChainUnavailableError);
   });
 
   it.each([
@@ -128,7 +128,7 @@ describe('a Permit2 payment', () => {
       const chain = new JudgingChain();
       chain.code.add(PAYER);
       chain.walletSays = { status: 'returned', data };
-      const verdict = await judge({ v: '00' }, chain);
+      const verdict = await verdictOf({ v: '00' }, chain);
       expect(reasonOf(verdict)).toBe(expected);
       // Every byte as the wallet signed it.
       if (verdict.isValid) expect(verdict.authorization.signature.slice(-2)).toBe('00');
@@ -144,7 +144,7 @@ describe('a Permit2 payment', () => {
   ])('has its terms judged without time or simulation: %s', async (_, sent, expected) => {
     const chain = new JudgingChain();
     chain.effects = [{ status: 'unpaid' }];
-    expect(reasonOf(await judge(sent, chain, 'terms'))).toBe(expected);
+    expect(reasonOf(await verdictOf(sent, chain, 'terms'))).toBe(expected);
     expect(chain.simulated).toEqual([]);
   });
 });
@@ -153,7 +153,7 @@ describe('a Permit2 payment that brings its approval', () => {
   it('is sent with it, so that no approval on chain is needed', async () => {
     const chain = new JudgingChain();
     chain.allowance = 0n;
-    expect(await judge({ extensions: sponsoredBy() }, chain)).toMatchObject({
+    expect(await verdictOf({ extensions: sponsoredBy() }, chain)).toMatchObject({
       isValid: true,
       authorization: {
         sponsoredPermit: { value: AMOUNT, v: 27, r: `0x${'0c'.repeat(32)}` },
@@ -170,20 +170,20 @@ describe('a Permit2 payment that brings its approval', () => {
     ['that is no permit', { version: 'one' }, 'invalid_eip2612_extension_format'],
   ])('%s is refused, and costs no simulation', async (_, changes, expected) => {
     const chain = new JudgingChain();
-    expect(reasonOf(await judge({ extensions: sponsoredBy(changes) }, chain))).toBe(expected);
+    expect(reasonOf(await verdictOf({ extensions: sponsoredBy(changes) }, chain))).toBe(expected);
     expect(chain.simulated).toEqual([]);
   });
 
   it('is named after the signature of the payment itself', async () => {
     const extensions = sponsoredBy({ from: STRANGER });
-    expect(reasonOf(await judge({ extensions, signature: '0x' }))).toBe(UNSIGNED);
+    expect(reasonOf(await verdictOf({ extensions, signature: '0x' }))).toBe(UNSIGNED);
   });
 
   it('is judged by the state of the chain when its signature cannot be presented', async () => {
     const extensions = sponsoredBy({ signature: '0x1234' });
     const chain = new JudgingChain();
     chain.allowance = 0n;
-    expect(await judge({ extensions }, chain)).toMatchObject({
+    expect(await verdictOf({ extensions }, chain)).toMatchObject({
       isValid: false,
       reason: 'permit2_allowance_required',
       isFromChainState: true,
@@ -192,7 +192,7 @@ describe('a Permit2 payment that brings its approval', () => {
 
   it('is no permit when one of its fields is missing: then the approval on chain counts', async () => {
     const chain = new JudgingChain();
-    const verdict = await judge({ extensions: sponsoredBy({ nonce: 0 }) }, chain);
+    const verdict = await verdictOf({ extensions: sponsoredBy({ nonce: 0 }) }, chain);
     expect(verdict).toMatchObject({ authorization: { sponsoredPermit: undefined } });
   });
 });

@@ -38,7 +38,7 @@ function aChain(deployedSays: CallOutcome = MAGIC): JudgingChain {
   return chain;
 }
 
-const judge = (
+const verdictOf = (
   sent: Sent = WRAPPED,
   chain = aChain(),
   scope: VerifyScope = 'full',
@@ -53,7 +53,7 @@ const runsOf = ({ calls }: JudgingChain) => calls.filter(({ call }) => call.to =
 
 describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
   it('is good where its factory may be called and it pays, and tells how the wallet is made', async () => {
-    const verdict = await judge();
+    const verdict = await verdictOf();
     expect(verdict).toMatchObject({
       isValid: true,
       payerHasCode: false,
@@ -68,7 +68,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
 
   it('is simulated as the very call that will be sent, with gas for the factory', async () => {
     const chain = aChain();
-    const verdict = await judge(WRAPPED, chain);
+    const verdict = await verdictOf(WRAPPED, chain);
     const [simulated] = chain.simulated;
     if (simulated === undefined || !verdict.isValid) throw new Error('not simulated');
     const { call, gas, payer } = simulated;
@@ -84,7 +84,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
 
   it('is asked of the wallet itself, once its factory was called', async () => {
     const chain = aChain();
-    await judge(WRAPPED, chain);
+    await verdictOf(WRAPPED, chain);
     const [asked, ...others] = runsOf(chain);
     expect(others).toEqual([]);
     expect(asked?.gas).toBe(CAP);
@@ -104,7 +104,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
     ['burns its gas', { status: 'halted' }],
   ])('is refused where the token takes it and the wallet %s', async (_, says) => {
     for (const scope of ['full', 'terms'] as const) {
-      expect(await judge(WRAPPED, aChain(says), scope)).toMatchObject({
+      expect(await verdictOf(WRAPPED, aChain(says), scope)).toMatchObject({
         isValid: false,
         reason: UNSIGNED,
         isFromChainState: true,
@@ -116,7 +116,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
     for (const scope of ['full', 'terms'] as const) {
       for (const other of [STRANGER, TOKEN, MULTICALL3, PAYER]) {
         const chain = aChain();
-        const verdict = await judge({ signature: wrapped(INNER, other) }, chain, scope);
+        const verdict = await verdictOf({ signature: wrapped(INNER, other) }, chain, scope);
         expect(verdict).toMatchObject({
           isValid: false,
           reason: 'eip6492_factory_not_allowed',
@@ -137,7 +137,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
         const chain = aChain();
         chain.walletSays = MAGIC;
         if (isThere) chain.code.add(PAYER);
-        expect(reasonOf(await judge({ signature }, chain))).toBe(UNSIGNED);
+        expect(reasonOf(await verdictOf({ signature }, chain))).toBe(UNSIGNED);
         expect([chain.simulated, chain.calls]).toEqual([[], []]);
       }
     },
@@ -147,7 +147,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
     const { claim } = anEip3009Payment();
     if (claim.signature === undefined) throw new Error('not signed');
     const chain = aChain();
-    const verdict = await judge({ signature: wrapped(claim.signature) }, chain);
+    const verdict = await verdictOf({ signature: wrapped(claim.signature) }, chain);
     expect(verdict.isValid && verdict.authorization).toMatchObject({ signature: claim.signature });
     expect(verdict.isValid && verdict.authorization).not.toHaveProperty('deployment');
     expect(chain.simulated).toMatchObject([{ call: { to: TOKEN }, gas: 500_000n }]);
@@ -169,7 +169,7 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
     ['another scheme', { accepted: { scheme: 'upto' } }, 'invalid_exact_evm_scheme'],
   ])('with %s is refused before code of anybody runs', async (_, sent, expected) => {
     const chain = aChain();
-    const verdict = await judge({ ...WRAPPED, ...sent }, chain);
+    const verdict = await verdictOf({ ...WRAPPED, ...sent }, chain);
     expect(reasonOf(verdict)).toBe(expected);
     expect([chain.simulated, chain.calls]).toEqual([[], []]);
   });
@@ -177,18 +177,18 @@ describe('a payment by EIP-3009 of a wallet that is not there yet', () => {
   it('is checked by its wallet before an error of its terms is shown', async () => {
     const other = { ...WRAPPED, signed: { to: STRANGER } };
     const unsigned = aChain({ status: 'reverted', data: undefined });
-    expect(reasonOf(await judge(other, unsigned, 'terms'))).toBe(UNSIGNED);
-    expect(reasonOf(await judge(other, aChain(), 'terms'))).toBe(
+    expect(reasonOf(await verdictOf(other, unsigned, 'terms'))).toBe(UNSIGNED);
+    expect(reasonOf(await verdictOf(other, aChain(), 'terms'))).toBe(
       'invalid_exact_evm_recipient_mismatch',
     );
     const late = { ...WRAPPED, signed: { validBefore: '1' } };
-    expect(reasonOf(await judge(late, aChain(), 'terms'))).toBe('valid');
+    expect(reasonOf(await verdictOf(late, aChain(), 'terms'))).toBe('valid');
   });
 
   it('in a token that is not there is refused', async () => {
     const chain = aChain();
     chain.code.delete(TOKEN);
-    expect(reasonOf(await judge(WRAPPED, chain))).toBe('asset_not_deployed_contract');
+    expect(reasonOf(await verdictOf(WRAPPED, chain))).toBe('asset_not_deployed_contract');
     expect([chain.simulated, runsOf(chain)]).toEqual([[], []]);
   });
 });
@@ -214,7 +214,7 @@ describe('a payment of a wallet that is not there yet and would not pay', () => 
     const chain = aChain();
     chain.effects = [effect];
     change(chain);
-    expect(await judge(WRAPPED, chain)).toMatchObject({
+    expect(await verdictOf(WRAPPED, chain)).toMatchObject({
       isValid: false,
       reason: expected,
       isFromChainState: true,
@@ -226,9 +226,11 @@ describe('a payment of a wallet that is not there yet and would not pay', () => 
   it('without the balance runs no code of its payer, and the refusal names the balance', async () => {
     const chain = aChain();
     chain.balance = AMOUNT - 1n;
-    expect(reasonOf(await judge(WRAPPED, chain))).toBe('invalid_exact_evm_insufficient_balance');
+    expect(reasonOf(await verdictOf(WRAPPED, chain))).toBe(
+      'invalid_exact_evm_insufficient_balance',
+    );
     chain.isUsed = true;
-    expect(reasonOf(await judge(WRAPPED, chain))).toBe('invalid_exact_evm_nonce_already_used');
+    expect(reasonOf(await verdictOf(WRAPPED, chain))).toBe('invalid_exact_evm_nonce_already_used');
     expect([chain.simulated, runsOf(chain)]).toEqual([[], []]);
   });
 
@@ -243,18 +245,18 @@ describe('a payment of a wallet that is not there yet and would not pay', () => 
       }
       return call(asked, gas);
     };
-    await expect(judge(WRAPPED, chain)).rejects.toThrow(ChainUnavailableError);
+    await expect(verdictOf(WRAPPED, chain)).rejects.toThrow(ChainUnavailableError);
   });
 
   it('at one look and pays at the next is not judged', async () => {
     const chain = aChain();
     chain.effects = [{ status: 'unpaid' }, { status: 'paid', gasUsed: undefined }];
-    await expect(judge(WRAPPED, chain)).rejects.toThrow(ChainUnavailableError);
+    await expect(verdictOf(WRAPPED, chain)).rejects.toThrow(ChainUnavailableError);
   });
 
   it('signed by another key is refused as a stranger’s', async () => {
     const chain = aChain({ status: 'reverted', data: undefined });
     const signature = wrapped(signatureOf(`0x${'00'.repeat(32)}`));
-    expect(reasonOf(await judge({ signature }, chain))).toBe(UNSIGNED);
+    expect(reasonOf(await verdictOf({ signature }, chain))).toBe(UNSIGNED);
   });
 });

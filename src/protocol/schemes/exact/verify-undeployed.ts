@@ -23,16 +23,16 @@ import {
 } from '../verdict.js';
 import { diagnose } from './diagnose.js';
 
-/** Gas that making a wallet may cost beyond the payment: factories in use take 150 000 to 350 000. */
+/** Gas for the deployment of a wallet, besides the payment. Known factories use 150 000 to 350 000. */
 export const DEPLOYMENT_GAS = 500_000n;
 
-/** A payment of a wallet that is not there yet, as far as it is read. */
+/** A payment from a wallet that is not deployed yet, with its reads. */
 interface UndeployedPayment {
   readonly authorization: Eip3009Authorization & { readonly deployment: Deployment };
   readonly domain: TokenDomain;
   /** The digest that the wallet must have signed. */
   readonly digest: Hex;
-  /** The first broken one of the checks that need no chain. */
+  /** The first failed check of those that need no chain. */
   readonly broken: Reason | undefined;
 }
 
@@ -42,7 +42,7 @@ export function settlingOf(authorization: Eip3009Authorization, asset: Address):
   return {
     call: settlementCall(authorization, asset),
     payer: from,
-    // The token wants a block time above `validAfter`.
+    // The token requires a block time above `validAfter`.
     earliest: {
       time: validAfter + 1n,
       reason: 'invalid_exact_evm_payload_authorization_valid_after',
@@ -51,10 +51,9 @@ export function settlingOf(authorization: Eip3009Authorization, asset: Address):
 }
 
 /**
- * Judges a payment by EIP-3009 of a wallet that its factory, one that is allowed, has yet to make (ERC-6492).
- *
- * As in the reference the transfer is proved first, with the wallet made in the same call. That alone would
- * let an account without a wallet have anything made at our cost: so the wallet itself is asked, too.
+ * Verifies an EIP-3009 payment from a wallet that an allowed factory has yet to deploy (ERC-6492). As in the
+ * reference, first the transfer is simulated, with the deployment in the same call. That alone would let an account
+ * without a wallet deploy anything at the cost of this service, so the wallet itself must confirm the signature too.
  */
 export async function verifyUndeployed(
   { requirements }: Payment,
@@ -66,8 +65,8 @@ export async function verifyUndeployed(
   const { asset, amount } = requirements;
   const { from, deployment, signature } = authorization;
   const context = { ...usual, maxGas: usual.maxGas + DEPLOYMENT_GAS };
-  // The wallet may have been deployed since the first look, and its factory may then answer otherwise: the wallet
-  // itself is called. Without code the call returns nothing.
+  // The wallet may have been deployed since the first read, and its factory may then answer differently. So the
+  // wallet itself is called. Without code, the call returns nothing.
   const isSigned = async (): Promise<boolean> =>
     (await isSignedOnceDeployed(context, from, deployment, digest, signature)) ||
     (await isSignedByContract(context, from, digest, signature));
@@ -83,7 +82,7 @@ export async function verifyUndeployed(
   ]);
   if (!isContract) return refuse('asset_not_deployed_contract');
   const settling = settlingOf(authorization, asset);
-  // Undeployed wallets cost nothing to name: their code is run only for those with the balance.
+  // Undeployed wallets are free to invent, so only those with the balance are simulated.
   const failure = mayRun ? await simulate(settling, requirements, context) : NOT_RUN;
   if (failure === undefined) {
     if (!(await isSigned())) return refuseByState('invalid_exact_evm_signature');
@@ -101,10 +100,10 @@ export async function verifyUndeployed(
 }
 
 const NOT_RUN: FailedEffect = { status: 'reverted', data: undefined };
-/** The money has come meanwhile: nothing is known of the payment. */
+/** The money arrived during the verification, so the result is unknown. */
 const NOT_RUN_BEFORE: Effect = { status: 'paid', gasUsed: undefined };
 
-/** Whether an account is not known to hold less than the amount. */
+/** Whether an account may hold the amount: its balance is sufficient or not known. */
 async function holds(
   chain: ChainReader,
   asset: Address,

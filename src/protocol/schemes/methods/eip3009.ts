@@ -11,7 +11,7 @@ import type { AuthorizationMethod, AuthorizationRef } from '../authorization-met
 
 const USE_EVENTS: readonly Hex[] = [AUTHORIZATION_USED_TOPIC, AUTHORIZATION_CANCELED_TOPIC];
 
-/** EIP-3009: the token itself keeps the nonces of its payers, and names each that is used. */
+/** EIP-3009: the token stores the nonces of its payers, and emits an event for each used nonce. */
 export const EIP3009: AuthorizationMethod = {
   name: 'eip3009',
   keyOf: (chainId, asset, payer, nonce) => ['eip3009', chainId, asset, payer, nonce],

@@ -6,8 +6,8 @@ import { TRANSFER_TOPIC } from '../../evm/logs.js';
 import type { AuthorizationMethod } from '../authorization-method.js';
 
 /**
- * Permit2 SignatureTransfer: the contract keeps one set of nonces for each payer, whatever the token. A use
- * leaves no event but the transfer of the token.
+ * Permit2 SignatureTransfer: the contract stores one set of nonces for each payer, for all tokens. A use emits no
+ * event except the transfer of the token.
  */
 export const PERMIT2_METHOD: AuthorizationMethod = {
   name: 'permit2',

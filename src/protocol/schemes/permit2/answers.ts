@@ -1,5 +1,9 @@
 import type { Address, Hex } from 'viem';
-import type { Permit2Authorization } from '../../evm/authorization.js';
+import type {
+  Authorization,
+  PayerApproval,
+  Permit2Authorization,
+} from '../../evm/authorization.js';
 import { type Call, permit2AllowanceCall } from '../../evm/calls.js';
 import { transferIn } from '../../evm/logs.js';
 import type { InFlightKind } from '../../payment/accepted-payment.js';
@@ -10,23 +14,48 @@ import type { Reason } from '../../reasons.js';
 import type { PresentedAuthorization } from '../authorization-method.js';
 import { PERMIT2_METHOD } from '../methods/permit2.js';
 import { reasonOfRevert } from '../revert-reason.js';
-import type { Action, CallTerms, HiddenUse, Preparation, SignedParts } from '../scheme.js';
+import type { Action, CallTerms, Preparation, SignedParts, UsePossibility } from '../scheme.js';
 import { diagnosePermit2 } from './diagnose.js';
 
-/** The methods shared by the schemes that pay by a Permit2 witness transfer through a proxy. */
+type Approved = Authorization & PayerApproval;
+
+function inFlightKind({ sponsoredPermit, sponsoredApproval }: Approved): InFlightKind {
+  if (sponsoredPermit !== undefined) return 's';
+  return sponsoredApproval === undefined ? 'p' : 'a';
+}
+
+/** The rules that depend on how Permit2 is approved. */
+export const PERMIT2_APPROVAL = {
+  inFlightKindOf: inFlightKind,
+  /** The allowance counts only if the payment brings no approval of its own. */
+  allowanceCall: (authorization: Approved, asset: Address): Call | undefined =>
+    inFlightKind(authorization) === 'p'
+      ? permit2AllowanceCall(asset, authorization.from)
+      : undefined,
+  /** The approval of the payer is mined before the payment is sent. */
+  preparationOf: (
+    { from, sponsoredApproval }: Approved,
+    { asset, amount }: CallTerms,
+  ): Preparation | undefined =>
+    sponsoredApproval && {
+      transaction: sponsoredApproval,
+      proof: permit2AllowanceCall(asset, from),
+      least: amount,
+      failed: 'erc20_approval_broadcast_failed',
+    },
+};
+
+/** Common rules of the schemes with a Permit2 witness transfer through a proxy. */
 export const PERMIT2_ANSWERS = {
   method: PERMIT2_METHOD,
-  mayHideUse,
+  mayMeanUsed,
 
   nonceOf: ({ nonce }) => nonce,
   deadlineOf: ({ deadline }) => deadline,
-  // Permit2 wants a block time that is not above `deadline`.
+  // Permit2 requires a block time of at most `deadline`.
   isExpiredAt: ({ deadline }, blockTime) => deadline < blockTime,
 
-  inFlightKindOf: permit2InFlightKind,
-  allowanceCall: permit2Allowance,
-
-  preparationOf: approvalBefore,
+  ...PERMIT2_APPROVAL,
   transferOf: ({ from }, { asset, payTo, amount }) => ({ asset, payer: from, payTo, amount }),
   diagnose: (chain, terms, { from, spender }, failed) =>
     diagnosePermit2(chain, terms, { payer: from, proxy: spender }, failed),
@@ -48,7 +77,7 @@ export const PERMIT2_REASONS = {
   simulationFailed: 'permit2_simulation_failed',
 } satisfies Partial<Action['reasons']>;
 
-/** @param terms - what the payer signed beside the nonce. */
+/** @param terms - the signed terms besides the nonce. */
 export function permit2SignedParts(
   { from, nonce }: Permit2Claim,
   { chainId, asset }: Requirements,
@@ -62,9 +91,9 @@ export function permit2SignedParts(
 const SPONSORED_PERMIT_WORDS = 5;
 
 /**
- * The words of a call of a proxy from the permitted transfer on.
+ * The words of a proxy call, starting with the permitted transfer.
  *
- * @param withPermit - selector of its function that takes a sponsored permit before them.
+ * @param withPermit - selector of the function that takes a sponsored permit before these words.
  */
 export function permit2Words(callData: Hex, withPermit: string): Hex {
   const isSponsored = callData.slice(2, 10) === withPermit;
@@ -88,43 +117,19 @@ export function presentedByPermit2({
   };
 }
 
-/** Reasons whose cause may be the execution of the payment itself, or the time since. */
-const HIDING_USE: ReadonlySet<Reason> = new Set<Reason>([
+/** Reasons that the execution of the payment, or the passed time, can cause. */
+const MEANING_USED: ReadonlySet<Reason> = new Set<Reason>([
   'permit2_deadline_expired',
   'permit2_insufficient_balance',
   'permit2_allowance_required',
   'permit2_simulation_failed',
+  // The approval of this payment has used this account nonce.
+  'erc20_approval_tx_nonce_mismatch',
 ]);
 
-/** Whether a refusal of a payment by Permit2 may be that of one which the chain has executed. */
-function mayHideUse(reason: Reason): HiddenUse {
-  if (HIDING_USE.has(reason)) return 'yes';
-  // Code of the payer may have come after the payment.
+/** Whether a refusal by Permit2 can be the result of an execution of the payment. */
+function mayMeanUsed(reason: Reason): UsePossibility {
+  if (MEANING_USED.has(reason)) return 'yes';
+  // The payer may have deployed code after the payment.
   return reason === 'invalid_permit2_signature' ? 'if_payer_has_code' : 'no';
-}
-
-function permit2InFlightKind(authorization: Permit2Authorization): InFlightKind {
-  if (authorization.sponsoredPermit !== undefined) return 's';
-  return authorization.sponsoredApproval === undefined ? 'p' : 'a';
-}
-
-/** The allowance counts only where the payment does not bring an approval of its own. */
-function permit2Allowance(authorization: Permit2Authorization, asset: Address): Call | undefined {
-  const isOwn = permit2InFlightKind(authorization) === 'p';
-  return isOwn ? permit2AllowanceCall(asset, authorization.from) : undefined;
-}
-
-/** The payer's approval is mined before the payment is sent. */
-function approvalBefore(
-  { from, sponsoredApproval }: Permit2Authorization,
-  { asset, amount }: CallTerms,
-): Preparation | undefined {
-  return (
-    sponsoredApproval && {
-      transaction: sponsoredApproval,
-      proof: permit2AllowanceCall(asset, from),
-      least: amount,
-      failed: 'erc20_approval_broadcast_failed',
-    }
-  );
 }

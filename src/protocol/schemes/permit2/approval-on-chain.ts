@@ -13,23 +13,22 @@ import type { Settlement } from '../../evm/chain-reader.js';
 import { mostCostOfTransaction, type SentTransaction } from '../../evm/payer-transaction.js';
 import type { Reason } from '../../reasons.js';
 
-/** A payment whose payer brings its approval, and what both would send. */
+/** A payment with an approval of its payer, and both calls. */
 interface ApprovalCase {
   readonly transaction: SentTransaction;
   readonly payer: Address;
-  /** Of the Permit2 authorization. */
+  /** Nonce of the Permit2 authorization. */
   readonly nonce: bigint;
   readonly settlement: Settlement;
 }
 
-/** Where the base fee is most of the price, nodes suggest a larger tip than the least that they take. */
+/** If the base fee is most of the price, nodes suggest a larger tip than they require. */
 const TIP_DIVISOR = 5n;
-/** The base fee rises by an eighth a block at most. */
+/** The base fee rises by at most an eighth per block (EIP-1559). */
 const BASE_FEE_STEPS = 8n;
 
 /**
- * Why an approval would not be mined, or the payment would not succeed after it; `undefined` where both
- * would.
+ * Why the approval would not be mined, or the payment would fail after it; `undefined` if both would succeed.
  *
  * @throws ChainUnavailableError
  */
@@ -42,7 +41,7 @@ export async function refusalOnChain(
   const { transaction, payer } = approval;
   const refusalBy = (account: PayerAccount): Reason | undefined =>
     refusalByAccount(account, transaction, limits);
-  // A payer that one endpoint finds in order needs no second read.
+  // No second read is needed if one endpoint finds no problem.
   if (refusalBy(await readAccount(chain, payer, transaction.hash)) !== undefined) {
     const reason = refusalBy(await confirm(payer, transaction.hash));
     if (reason !== undefined) return reason;
@@ -62,7 +61,7 @@ async function readAccount(chain: ApprovalChain, payer: Address, hash: Hex): Pro
   return { used, pending, isKnown, balanceWei, baseFeePerGas, gasPriceWei };
 }
 
-/** The refusal by the payer's account or the price of gas. */
+/** A refusal because of the account of the payer, or the price of gas. */
 function refusalByAccount(
   { used, pending, isKnown, balanceWei, baseFeePerGas = 0n, gasPriceWei }: PayerAccount,
   transaction: SentTransaction,
@@ -70,7 +69,7 @@ function refusalByAccount(
 ): Reason | undefined {
   const { accountNonce } = transaction;
   if (used !== accountNonce) return 'erc20_approval_tx_nonce_mismatch';
-  // The transaction pending at this nonce is the approval itself, or a replacement of it.
+  // The pending transaction at this nonce is the approval itself, or its replacement.
   if (pending > used && !isKnown) return 'erc20_approval_tx_nonce_mismatch';
   if (!isTakenByNodes(transaction, baseFeePerGas, gasPriceWei, leastTipWei)) {
     return 'erc20_approval_tx_underpriced';
@@ -81,10 +80,10 @@ function refusalByAccount(
 }
 
 /**
- * Whether the next block can take it, at the least that nodes of this chain take. What no node takes would hold a
- * place and the coins of its payer for nothing.
+ * Whether the next block can include the transaction, at the minimum fees of the nodes of this chain. A transaction
+ * that no node accepts would hold a place and the coins of its payer for nothing.
  *
- * @param leastTipWei - where the least of the chain is known.
+ * @param leastTipWei - the minimum tip of the chain, if it is known.
  */
 function isTakenByNodes(
   { maxFeePerGas, maxPriorityFeePerGas }: SentTransaction,
@@ -93,7 +92,7 @@ function isTakenByNodes(
   leastTipWei: bigint | undefined,
 ): boolean {
   const suggested = gasPriceWei > baseFeePerGas ? gasPriceWei - baseFeePerGas : 0n;
-  // Without a base fee the tip is the whole price, and what is suggested is all that is known to be taken.
+  // Without a base fee the tip is the whole price, and only the suggested price is known to be accepted.
   const usual = baseFeePerGas === 0n ? suggested : suggested / TIP_DIVISOR;
   const known = leastTipWei ?? usual;
   const least = known < suggested ? known : suggested;
@@ -124,8 +123,8 @@ async function reasonOf(
 }
 
 /**
- * On a node that cannot simulate one transaction on top of another: each part by itself. What a token does
- * only to those who have approved shows when the payment is simulated once more, before it is sent.
+ * For a node that cannot simulate two transactions in sequence: each part is simulated alone. A token that only fails
+ * after the approval is detected later, by the simulation before the payment is sent.
  */
 async function refusalByParts(
   chain: ApprovalChain,

@@ -1,16 +1,24 @@
-import type { Permit2Authorization } from '../../evm/authorization.js';
+import type { PayerApproval, Permit2Authorization } from '../../evm/authorization.js';
 import type { Encoded } from '../encoded.js';
 
-/** @param stored - a Permit2 authorization from the ledger; what a scheme adds to it stays as it is. */
+/** @param stored - a Permit2 authorization from the ledger; additional fields of a scheme are kept. */
 export function decodePermit2(stored: unknown): Permit2Authorization {
-  const { sponsoredApproval: approval, ...encoded } = stored as Encoded<Permit2Authorization>;
-  const { sponsoredPermit: permit } = encoded;
+  const encoded = stored as Encoded<Permit2Authorization>;
   return {
-    ...encoded,
+    ...(encoded as unknown as Permit2Authorization),
     amount: BigInt(encoded.amount),
     nonce: BigInt(encoded.nonce),
     deadline: BigInt(encoded.deadline),
     witnessValidAfter: BigInt(encoded.witnessValidAfter),
+    ...decodeApproval(encoded),
+  };
+}
+
+export function decodeApproval({
+  sponsoredPermit: permit,
+  sponsoredApproval: approval,
+}: Encoded<PayerApproval>): PayerApproval {
+  return {
     sponsoredPermit: permit && {
       ...permit,
       value: BigInt(permit.value),

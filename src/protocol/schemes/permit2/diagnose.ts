@@ -5,20 +5,20 @@ import type { ChainReader } from '../../evm/chain-reader.js';
 import type { Reason } from '../../reasons.js';
 import type { DiagnosedTerms, FailedSimulation } from '../scheme.js';
 
-/** Who pays by Permit2, and the contract that the payer named as its spender. */
+/** The payer of a Permit2 payment, and the spender contract that the payer signed. */
 interface Permit2Parties {
   readonly payer: Address;
   readonly proxy: Address;
 }
 
-/** It names no cause. */
+/** This reason does not name a cause. */
 const UNEXPLAINED: Reason = 'permit2_simulation_failed';
 
 /**
- * Why a settlement by Permit2 that failed in a simulation would not pay. What is found is held against a
- * second simulation: the two may have been answered at different blocks.
+ * The cause of a failed simulation. Every cause is checked by a second simulation, because the reads may have been
+ * answered at another block.
  *
- * @returns `undefined` when it succeeds now: nothing is known for certain.
+ * @returns `undefined` if the settlement succeeds now: then nothing is certain.
  * @throws ChainUnavailableError
  */
 export async function diagnosePermit2(
@@ -34,8 +34,8 @@ export async function diagnosePermit2(
 }
 
 /**
- * Read from the chain in one round trip; causes in the order of the reference facilitator. A used nonce
- * has no cause of its own here.
+ * Reads all causes in one round trip, in the order of the reference facilitator. A used nonce is not among the causes
+ * here.
  */
 export async function findPermit2Cause(
   chain: ChainReader,

@@ -8,7 +8,7 @@ const TRANSACTION = `${INFO}.signedTransaction`;
 type Explained = Explanations<Permit2Claim>;
 type Explain = Explained[keyof Explained];
 
-/** A field of the extension, with what it should be. */
+/** A field of the extension, and its expected value. */
 const field =
   (name: keyof SponsoredApprovalClaim, expected: string): NonNullable<Explain> =>
   (_, { sponsoredApproval }) => ({
@@ -17,12 +17,12 @@ const field =
     got: sponsoredApproval?.[name],
   });
 
-/** A finding about the transaction. Its bytes are never repeated, as anyone who has them can send it. */
+/** A finding about the transaction. Its bytes are never repeated, because anyone could send them. */
 const transaction =
   (expected: string, fix?: string): NonNullable<Explain> =>
   () => ({ path: TRANSACTION, expected, ...(fix !== undefined && { fix }) });
 
-/** Where the approval that a payment brings is wrong. */
+/** The place of the fault in the approval of a payment. */
 export const APPROVAL_EXPLANATIONS: Explained = {
   invalid_erc20_approval_extension_format: () => ({
     path: INFO,

@@ -31,6 +31,13 @@ const TOO_LATE = {
   fix: 'Sign with a later time; compare the clocks.',
 };
 
+const TOO_CLOSE = {
+  ...TOO_LATE,
+  expected:
+    'a time that is late enough for the waiting settlements and this settlement to be mined',
+  fix: 'Sign with a later time: a seller raises maxTimeoutSeconds.',
+};
+
 const findingOf = (reason: Reason, sent: Sent): Finding | undefined => {
   const { payment, claim } = aPermit2Payment(sent);
   return PERMIT2_EXPLANATIONS[reason]?.(payment, claim, { now: NOW });
@@ -53,7 +60,7 @@ describe('what is wrong with a permit', () => {
       { expected: PAYEE, got: STRANGER },
     ],
     ['permit2_deadline_expired', { signed: LATE }, 'deadline', TOO_LATE],
-    ['deadline_too_close', { signed: LATE }, 'deadline', TOO_LATE],
+    ['deadline_too_close', { signed: LATE }, 'deadline', TOO_CLOSE],
     ['permit2_not_yet_valid', { signed: EARLY }, 'witness.validAfter', TOO_SOON],
     ['permit2_payment_too_early', { signed: EARLY }, 'witness.validAfter', TOO_SOON],
     [

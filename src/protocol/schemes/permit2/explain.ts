@@ -4,6 +4,7 @@ import {
   earliestEnd,
   type Explanations,
   noContractAtAsset,
+  tooClose,
   tooEarly,
   tooLate,
   tooPoor,
@@ -13,7 +14,7 @@ import { APPROVAL_EXPLANATIONS } from './explain-approval.js';
 const AUTHORIZATION = 'paymentPayload.payload.permit2Authorization';
 const SPONSORED = 'paymentPayload.extensions.eip2612GasSponsoring.info';
 
-/** Where a payment by a Permit2 witness transfer is wrong, for each reason of its checks. */
+/** The place of the fault in a Permit2 payment, for each reason of its checks. */
 export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
   invalid_permit2_spender: (_, { spender }) => ({
     path: `${AUTHORIZATION}.spender`,
@@ -27,8 +28,7 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
   }),
   permit2_deadline_expired: (_, { deadline }, facts) =>
     tooLate(`${AUTHORIZATION}.deadline`, deadline, facts),
-  deadline_too_close: (_, { deadline }, facts) =>
-    tooLate(`${AUTHORIZATION}.deadline`, deadline, facts),
+  deadline_too_close: (_, { deadline }) => tooClose(`${AUTHORIZATION}.deadline`, deadline),
   permit2_not_yet_valid: (_, { witnessValidAfter }, facts) =>
     tooEarly(`${AUTHORIZATION}.witness.validAfter`, witnessValidAfter, facts),
   permit2_payment_too_early: (_, { witnessValidAfter }, facts) =>
@@ -38,7 +38,7 @@ export const PERMIT2_EXPLANATIONS: Explanations<Permit2Claim> = {
     expected: `${requirements.amount}, the amount of the requirements`,
     got: amount,
   }),
-  // What the proxy takes is no more than what was permitted, so that only nothing is refused.
+  // The proxy never requests more than the permitted amount, so only amount 0 is refused.
   permit2_invalid_amount: (_, { amount }) => ({
     path: `${AUTHORIZATION}.permitted.amount`,
     expected: 'an amount above 0',

@@ -11,7 +11,7 @@ import {
   readOptionalObject,
 } from '../../payment/wire-values.js';
 
-/** A Permit2 permit with a witness; `undefined` where a field is missing or of the wrong type. */
+/** Reads a Permit2 permit with a witness; `undefined` if a field is missing or of the wrong type. */
 export function readPermit2Claim(
   inner: JsonObject,
   signature: Hex | undefined,
@@ -45,7 +45,7 @@ export function readPermit2Claim(
   };
 }
 
-/** Reads every field with one reader; `undefined` when any of them is not of its form. */
+/** Reads every field with the same reader; `undefined` if one field is malformed. */
 function readAll<Name extends string, Value extends Address | bigint>(
   read: (value: unknown) => Value | undefined,
   fields: Readonly<Record<Name, unknown>>,
@@ -59,7 +59,10 @@ function readAll<Name extends string, Value extends Address | bigint>(
   return values as Record<Name, Value>;
 }
 
-/** Complete means all eight fields are truthy: a numeric nonce 0 counts as absent, the string "0" does not. */
+/**
+ * Reads the info if all eight fields are truthy, as in the reference: a numeric nonce 0 counts as absent, the string
+ * "0" does not.
+ */
 export function readSponsoredPermit(payload: JsonObject): SponsoredPermitClaim | undefined {
   const info = infoOf(payload, 'eip2612GasSponsoring');
   if (info === undefined) return undefined;
@@ -68,8 +71,8 @@ export function readSponsoredPermit(payload: JsonObject): SponsoredPermitClaim |
   return Object.values(claim).every(Boolean) ? claim : undefined;
 }
 
-/** Likewise of six fields. */
-function readSponsoredApproval(payload: JsonObject): SponsoredApprovalClaim | undefined {
+/** Reads the info if all six fields are truthy. */
+export function readSponsoredApproval(payload: JsonObject): SponsoredApprovalClaim | undefined {
   const info = infoOf(payload, 'erc20ApprovalGasSponsoring');
   if (info === undefined) return undefined;
   const { from, asset, spender, amount, signedTransaction, version } = info;

@@ -28,7 +28,7 @@ export type CheckedApproval =
 const DIGITS = /^\d+$/;
 const DOTTED_VERSION = /^\d+(\.\d+)*$/;
 const TEXT_MAX_CHARACTERS = 100;
-/** An approval takes about 180 bytes. */
+/** An approval has about 180 bytes. */
 const TRANSACTION_MAX_BYTES = 1024;
 /** `approve(address,uint256)`: a selector and two words. */
 const APPROVE_CHARACTERS = 2 + 8 + 2 * 64;
@@ -36,9 +36,9 @@ const APPROVE_CHARACTERS = 2 + 8 + 2 * 64;
 const refuse = (reason: Reason): CheckedApproval => ({ ok: false, reason });
 
 /**
- * Checks the `erc20ApprovalGasSponsoring` info against the payment: everything that needs neither the
- * chain nor the clock. Those of the reference come first, in its order; it asks nothing of the chain id,
- * the value, the fees and the amount, by which a payer could have us pay for something else.
+ * Checks the `erc20ApprovalGasSponsoring` info against the payment, without chain and clock. The checks of the
+ * reference come first, in its order. The reference does not check chain id, value, fees and amount, with which a
+ * payer could make this service pay for something else.
  */
 export async function checkSponsoredApproval(
   claim: SponsoredApprovalClaim,
@@ -82,7 +82,7 @@ function wrongCall({ to, data }: SentTransaction, token: Address): Reason | unde
   return approval.spender === PERMIT2 ? undefined : 'erc20_approval_tx_wrong_spender';
 }
 
-/** Limits of this service beyond the reference. */
+/** Limits of this service beyond those of the reference. */
 function beyondLimits(
   transaction: SentTransaction,
   { amount, chainId }: ApprovedPayment,

@@ -13,7 +13,7 @@ import type { Reason } from '../../reasons.js';
 const DIGITS = /^\d+$/;
 const HEX = /^0x[a-fA-F0-9]+$/;
 const DOTTED_VERSION = /^\d+(\.\d+)*$/;
-/** 78 digits hold any uint256. A version is never that long. */
+/** 78 digits hold any uint256, and a version is shorter. */
 const TEXT_MAX_CHARACTERS = 100;
 const SIGNATURE_CHARACTERS = 2 + 65 * 2;
 
@@ -22,9 +22,9 @@ export type CheckedSponsoredPermit =
   | { readonly ok: false; readonly reason: Reason };
 
 /**
- * Checks the `eip2612GasSponsoring` info against the payment (x402 extension, order of the
- * reference). A well-formed info whose signature cannot be split into r, s and v yields no permit:
- * the settlement it stands for cannot succeed, and is judged as one whose simulation failed.
+ * Checks the `eip2612GasSponsoring` info against the payment (x402 extension, in the order of the reference). A
+ * well-formed info whose signature cannot be split into r, s and v yields no permit. Its settlement cannot succeed,
+ * so it counts as a failed simulation.
  *
  * @param earliestDeadline - Unix seconds before which the permit must not expire.
  */
@@ -58,7 +58,7 @@ export function checkSponsoredPermit(
   return { ok: true, permit: splitSignature(BigInt(claim.amount), deadline, claim.signature) };
 }
 
-/** Numbers count as what they print as, as in the reference. Empty for what is too long to be any. */
+/** A number counts as its decimal text, as in the reference. Empty for a text that is too long. */
 function asText(value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number') return '';
   const text = String(value);

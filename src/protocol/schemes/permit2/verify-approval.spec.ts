@@ -25,7 +25,7 @@ interface Asked {
   readonly leastTipWei?: bigint;
 }
 
-async function judge(chain: ApprovingChain, asked: Asked = {}): Promise<Verdict> {
+async function verdictOf(chain: ApprovingChain, asked: Asked = {}): Promise<Verdict> {
   const { isOn = true, scope = 'full', extensions = {}, signed, leastTipWei } = asked;
   const info = await anApprovalClaim({}, signed);
   const { payment, claim } = aPermit2Payment({
@@ -46,47 +46,47 @@ const approvalOf = (verdict: Verdict): unknown =>
 describe('a payment that brings the approval of its payer', () => {
   it('is good when it pays after the approval, and keeps the approval', async () => {
     const chain = new ApprovingChain();
-    const verdict = await judge(chain);
+    const verdict = await verdictOf(chain);
     expect(reasonOf(verdict)).toBe('valid');
     expect(approvalOf(verdict)).toMatchObject({ accountNonce: 3, gas: 70_000n });
     expect(chain.first).toMatchObject([{ from: OWNER_ADDRESS, gas: 70_000n }]);
-    expect(chain.judged.simulated).toEqual([]);
+    expect(chain.checked.simulated).toEqual([]);
   });
 
   it('is judged as if it brought none where the operator does not pay for approvals', async () => {
     const chain = new ApprovingChain();
-    chain.judged.effects = [{ status: 'reverted', data: undefined }];
-    expect(reasonOf(await judge(chain, { isOn: false }))).toBe('permit2_allowance_required');
+    chain.checked.effects = [{ status: 'reverted', data: undefined }];
+    expect(reasonOf(await verdictOf(chain, { isOn: false }))).toBe('permit2_allowance_required');
     expect(chain.first).toEqual([]);
   });
 
   it('is paid directly where the payer has approved enough, whatever the approval is', async () => {
     const chain = new ApprovingChain();
-    chain.judged.allowance = AMOUNT;
-    const verdict = await judge(chain, { signed: { nonce: 0, chainId: 97 } });
+    chain.checked.allowance = AMOUNT;
+    const verdict = await verdictOf(chain, { signed: { nonce: 0, chainId: 97 } });
     expect(reasonOf(verdict)).toBe('valid');
     expect(approvalOf(verdict)).toBeUndefined();
-    expect(chain.judged.simulated).toHaveLength(1);
+    expect(chain.checked.simulated).toHaveLength(1);
   });
 
   it('is verified as if it brought none where the token is not trusted', async () => {
     const chain = new ApprovingChain();
     chain.isVouchedFor = false;
-    chain.judged.effects = [{ status: 'reverted', data: undefined }];
-    expect(reasonOf(await judge(chain))).toBe('permit2_allowance_required');
+    chain.checked.effects = [{ status: 'reverted', data: undefined }];
+    expect(reasonOf(await verdictOf(chain))).toBe('permit2_allowance_required');
     expect(chain.first).toEqual([]);
   });
 
   it('is paid by the permit where it brings both', async () => {
     const chain = new ApprovingChain();
     const permit = sponsoredBy({ from: OWNER_ADDRESS });
-    expect(approvalOf(await judge(chain, { extensions: permit }))).toBeUndefined();
+    expect(approvalOf(await verdictOf(chain, { extensions: permit }))).toBeUndefined();
     expect(chain.first).toEqual([]);
   });
 
   it('is matched with what it was without a look at the approval', async () => {
     const chain = new ApprovingChain();
-    expect(approvalOf(await judge(chain, { scope: 'terms' }))).toBeUndefined();
+    expect(approvalOf(await verdictOf(chain, { scope: 'terms' }))).toBeUndefined();
     expect(chain.first).toEqual([]);
   });
 
@@ -175,14 +175,17 @@ describe('a payment that brings the approval of its payer', () => {
     ['would burn gas', (chain) => (chain.effectAfter = { status: 'halted' }), 'gas_limit_exceeded'],
     [
       'is poor',
-      (chain) => ((chain.effectAfter = { status: 'unpaid' }), (chain.judged.balance = AMOUNT - 1n)),
+      (chain) => (
+        (chain.effectAfter = { status: 'unpaid' }),
+        (chain.checked.balance = AMOUNT - 1n)
+      ),
       'permit2_insufficient_balance',
     ],
   ];
   it.each(states)('whose payer %s', async (_, change, expected) => {
     const chain = new ApprovingChain();
     change(chain);
-    expect(reasonOf(await judge(chain))).toBe(expected);
+    expect(reasonOf(await verdictOf(chain))).toBe(expected);
   });
 
   it.each<[bigint, string]>([
@@ -192,7 +195,7 @@ describe('a payment that brings the approval of its payer', () => {
     const chain = new ApprovingChain();
     // Nodes suggest more than that, as they do while blocks are full.
     chain.suggestedWei = 600_000_000n;
-    expect(reasonOf(await judge(chain, { leastTipWei: least }))).toBe(expected);
+    expect(reasonOf(await verdictOf(chain, { leastTipWei: least }))).toBe(expected);
   });
 
   const lies: readonly (readonly [string, (chain: ApprovingChain) => unknown])[] = [
@@ -220,21 +223,21 @@ describe('a payment that brings the approval of its payer', () => {
   it.each(lies)('is good where one node alone says %s', async (_, lie) => {
     const chain = new ApprovingChain();
     lie(chain);
-    expect(reasonOf(await judge(chain))).toBe('valid');
+    expect(reasonOf(await verdictOf(chain))).toBe('valid');
   });
 
   it('is neither good nor refused while two nodes contradict each other about its payer', async () => {
     const chain = new ApprovingChain();
     chain.agreed = new EndpointsDisagreeError(56, 'transaction count');
-    expect(reasonOf(await judge(chain))).toBe('valid');
+    expect(reasonOf(await verdictOf(chain))).toBe('valid');
     chain.used = 6;
-    await expect(judge(chain)).rejects.toThrow(EndpointsDisagreeError);
+    await expect(verdictOf(chain)).rejects.toThrow(EndpointsDisagreeError);
   });
 
   it('is refused when the payer would have to be sent more than the limit', async () => {
     const chain = new ApprovingChain();
     const signed = { gas: 100_000n, maxFeePerGas: 5_000_000_000n };
-    expect(reasonOf(await judge(chain, { signed }))).toBe('valid');
+    expect(reasonOf(await verdictOf(chain, { signed }))).toBe('valid');
     const context = { ...aContext(chain), recoverSigner: recoverOwner };
     const info = await anApprovalClaim({}, signed);
     const { payment, claim } = aPermit2Payment({
@@ -252,9 +255,9 @@ describe('a payment that brings the approval of its payer', () => {
 
   it('is refused where the payer has code: its approval cannot be sent', async () => {
     const chain = new ApprovingChain();
-    chain.judged.code.add(OWNER_ADDRESS);
-    chain.judged.walletSays = { status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` };
-    expect(reasonOf(await judge(chain))).toBe('erc20_approval_payer_has_code');
+    chain.checked.code.add(OWNER_ADDRESS);
+    chain.checked.walletSays = { status: 'returned', data: `0x1626ba7e${'00'.repeat(28)}` };
+    expect(reasonOf(await verdictOf(chain))).toBe('erc20_approval_payer_has_code');
   });
 
   const parts: readonly (readonly [string, (chain: ApprovingChain) => unknown, string])[] = [
@@ -271,7 +274,7 @@ describe('a payment that brings the approval of its payer', () => {
     ],
     [
       'a poor payer',
-      (chain) => (chain.judged.balance = AMOUNT - 1n),
+      (chain) => (chain.checked.balance = AMOUNT - 1n),
       'permit2_insufficient_balance',
     ],
     [
@@ -286,7 +289,7 @@ describe('a payment that brings the approval of its payer', () => {
       const chain = new ApprovingChain();
       chain.effectAfter = undefined;
       change(chain);
-      expect(reasonOf(await judge(chain))).toBe(expected);
+      expect(reasonOf(await verdictOf(chain))).toBe(expected);
     },
   );
 });

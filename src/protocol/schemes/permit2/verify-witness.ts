@@ -24,32 +24,32 @@ import { diagnosePermit2, findPermit2Cause } from './diagnose.js';
 import { checkSponsoredPermit } from './sponsored-permit.js';
 import { mayBringApproval, verifyApproval } from './verify-approval.js';
 
-/** The rules that differ between the schemes that pay by a Permit2 witness transfer through a proxy. */
+/** The differences between the schemes with a Permit2 witness transfer through a proxy. */
 export interface WitnessRules<C extends Permit2Claim, A extends Permit2Authorization> {
-  /** @param now - Unix seconds; absent when time does not matter any more. */
+  /** @param now - Unix seconds; absent if time no longer matters. */
   mismatch(
     payment: Payment,
     claim: C,
     context: VerifyContext,
     now: bigint | undefined,
   ): Reason | undefined;
-  /** A mismatch that is reported only after the signature was found valid. */
+  /** A mismatch that is reported only for a valid signature. */
   lateMismatch?(payment: Payment, claim: C): Reason | undefined;
-  /** Whether only one account may send it. */
+  /** Whether only one account may send the payment. */
   readonly isSenderBound: boolean;
   proxyOf(contracts: SchemeContracts): Address;
-  /** `undefined` when no wallet can have signed the claim. */
+  /** `undefined` if no wallet can have signed the claim. */
   authorizationOf(
     claim: C,
     signature: Hex,
     sponsoredPermit: SponsoredPermit | undefined,
   ): A | undefined;
   digestOf(authorization: A, chainId: number): Hex;
-  /** `undefined` where nothing is to be sent, and so nothing simulated. */
+  /** `undefined` if nothing is sent, so nothing is simulated. */
   callOf(authorization: A, requirements: Requirements): Call | undefined;
 }
 
-/** Judges a payment by a Permit2 witness transfer (V2 only); checks in the order of the reference. */
+/** Verifies a payment by a Permit2 witness transfer (V2 only), in the order of the reference. */
 export async function verifyWitness<C extends Permit2Claim, A extends Permit2Authorization>(
   rules: WitnessRules<C, A>,
   payment: Payment,
@@ -79,7 +79,7 @@ export async function verifyWitness<C extends Permit2Claim, A extends Permit2Aut
   const digest = authorization && rules.digestOf(authorization, chain.chainId);
   const isSignedByKey =
     digest !== undefined && (await context.recoverSigner(digest, signature)) === claim.from;
-  // A sponsored permit that cannot be presented makes the settlement one that cannot succeed.
+  // A settlement with a sponsored permit that cannot be presented cannot succeed.
   const canBeSimulated =
     sponsored === undefined || (sponsored.ok && sponsored.permit !== undefined);
 
@@ -98,11 +98,11 @@ export async function verifyWitness<C extends Permit2Claim, A extends Permit2Aut
     digest !== undefined &&
     (payerHasCode ? await isSignedByContract(context, claim.from, digest, sent) : isSignedByKey);
 
-  // The reference names a missing contract before a bad signature.
+  // The reference reports a missing contract before an invalid signature.
   if (!(await assetIsContract)) return refuse('asset_not_deployed_contract');
   if (!isSigned || authorization === undefined) return refuse('invalid_permit2_signature');
   const proxy = rules.proxyOf(chain.schemeContracts);
-  // A call to an address without code succeeds: the proxy must be there before it is simulated.
+  // A call to an address without code succeeds, so the proxy must exist before the simulation.
   if (!(await chain.isContract(proxy))) return refuse('permit2_proxy_not_deployed');
   if (late !== undefined) return refuse(late);
   if (payerHasCode) authorization = { ...authorization, signature: sent };
@@ -115,7 +115,7 @@ export async function verifyWitness<C extends Permit2Claim, A extends Permit2Aut
   const settling = settlingOf(rules, authorization, requirements);
   if (settling === undefined) return { isValid: true, authorization, payerHasCode };
   if (mayBringApproval(claim, context)) {
-    const approval = await verifyApproval(claim, payerHasCode, settling, payment, context);
+    const approval = await verifyApproval(claim, payerHasCode, settling, requirements, context);
     if (approval.kind === 'refused') return approval.refusal;
     if (approval.kind === 'good') {
       const sponsoredApproval = approval.transaction;
@@ -141,7 +141,7 @@ function settlingOf<C extends Permit2Claim, A extends Permit2Authorization>(
   const call = authorization && rules.callOf(authorization, requirements);
   const bound = rules.isSenderBound && { isSenderBound: true };
   if (authorization === undefined || call === undefined) return undefined;
-  // The proxy wants a block time that is not below it.
+  // The proxy requires a block time of at least `validAfter`.
   const earliest = {
     time: authorization.witnessValidAfter,
     reason: 'permit2_not_yet_valid',
@@ -149,7 +149,7 @@ function settlingOf<C extends Permit2Claim, A extends Permit2Authorization>(
   return { call, payer: authorization.from, earliest, ...bound };
 }
 
-/** @param now - Unix seconds; absent when time does not matter any more. */
+/** @param now - Unix seconds; absent if time no longer matters. */
 export function isTooLate(claim: Permit2Claim, now: bigint | undefined): boolean {
   return now !== undefined && claim.deadline < now + EXPIRY_MARGIN_SECONDS;
 }

@@ -78,7 +78,7 @@ function aWorld(world: World = {}): { chain: ChainReader; simulated: Settlement[
   return { chain, simulated };
 }
 
-async function judge(
+async function verdictOf(
   options: UptoOptions = {},
   world: World = {},
   scope: 'full' | 'terms' = 'full',
@@ -109,7 +109,7 @@ async function judge(
 }
 
 async function reasonOf(options: UptoOptions = {}, world: World = {}): Promise<string> {
-  const { verdict } = await judge(options, world);
+  const { verdict } = await verdictOf(options, world);
   return verdict.isValid ? 'valid' : verdict.reason;
 }
 
@@ -194,7 +194,7 @@ describe('the scheme upto', () => {
 
   describe('is verified', () => {
     it('with the maximum, from the account that the payer named', async () => {
-      const { verdict, simulated } = await judge({ purpose: 'verify' });
+      const { verdict, simulated } = await verdictOf({ purpose: 'verify' });
       expect(verdict).toMatchObject({ isValid: true, payerHasCode: false });
       expect(simulated).toHaveLength(1);
       expect(simulated[0]).toMatchObject({ amount: 1000n, sender: { address: UPTO_LANE } });
@@ -254,7 +254,7 @@ describe('the scheme upto', () => {
 
   describe('is settled', () => {
     it('with the amount that was used', async () => {
-      const { verdict, simulated } = await judge({ amount: '400' });
+      const { verdict, simulated } = await verdictOf({ amount: '400' });
       expect(verdict).toMatchObject({ isValid: true });
       const data = simulated[0]?.call.data;
       if (!verdict.isValid) throw new Error(verdict.reason);
@@ -275,12 +275,12 @@ describe('the scheme upto', () => {
       const signature: Hex = `0x${'11'.repeat(65)}`;
       const unsigned = { ...above, signature };
       expect(await reasonOf(unsigned)).toBe('invalid_permit2_signature');
-      const { verdict, simulated } = await judge(above, {}, 'terms');
+      const { verdict, simulated } = await verdictOf(above, {}, 'terms');
       expect([verdict, simulated]).toEqual([expect.objectContaining({ reason: exceeds }), []]);
     });
 
     it('for nothing: without a simulation, where the nonce is free', async () => {
-      const { verdict, simulated } = await judge({ amount: '0' }, { balance: 0n });
+      const { verdict, simulated } = await verdictOf({ amount: '0' }, { balance: 0n });
       expect(verdict.isValid).toBe(true);
       expect(simulated).toEqual([]);
       expect(await reasonOf({ amount: '0' }, { isNonceUsed: true })).toBe('permit2_invalid_nonce');
@@ -289,12 +289,12 @@ describe('the scheme upto', () => {
 
     it('not for nothing of nothing: that is what the proxy refuses', async () => {
       const nothing = { amount: '0', permitted: { amount: '0' } };
-      const { simulated } = await judge(nothing);
+      const { simulated } = await verdictOf(nothing);
       expect(simulated).toHaveLength(1);
     });
 
     it('by who was asked for it, whatever became of the lanes since', async () => {
-      const { verdict } = await judge({ amount: '400' }, { lane: undefined }, 'terms');
+      const { verdict } = await verdictOf({ amount: '400' }, { lane: undefined }, 'terms');
       expect(verdict.isValid).toBe(true);
     });
   });

@@ -27,7 +27,7 @@ import { readPermit2Claim } from '../permit2/read-claim.js';
 import type { Action, Scheme } from '../scheme.js';
 import { termsMismatchOfUpto, verifyUpto } from './verify-upto.js';
 
-/** token, maximum, nonce, deadline, amount, owner, witness.to, witness.facilitator, witness.validAfter */
+/** Words: token, maximum, nonce, deadline, amount, owner, witness.to, witness.facilitator, witness.validAfter. */
 const SETTLE_WORDS = [
   { type: 'address' },
   { type: 'uint256' },
@@ -40,7 +40,7 @@ const SETTLE_WORDS = [
   { type: 'uint256' },
 ] as const;
 
-/** A payment of at most what was signed, by Permit2 through the x402 upto proxy. */
+/** A payment of at most the signed amount, by Permit2 through the x402 upto proxy. */
 const UPTO_PERMIT2: Action<UptoClaim, UptoAuthorization> = {
   ...PERMIT2_ANSWERS,
   reasons: {
@@ -61,7 +61,7 @@ const UPTO_PERMIT2: Action<UptoClaim, UptoAuthorization> = {
   decode: (stored) => decodePermit2(stored) as UptoAuthorization,
 
   callOf: (authorization, { amount }) => uptoSettlementCall(authorization, amount),
-  // Its sender has to be the facilitator itself.
+  // Its sender must be the facilitator of the witness itself, not Multicall3.
   mayShare: () => false,
   gasProfileOf: ({ sponsoredPermit }) =>
     sponsoredPermit === undefined ? 'upto' : 'upto sponsored',
@@ -85,7 +85,7 @@ function termsOf(signed: Signed): (Address | bigint)[] {
   return [token, amount, spender, deadline, witnessTo, facilitator, witnessValidAfter];
 }
 
-/** The x402 scheme `upto`: the buyer signs a ceiling, the seller settles what was used. */
+/** The x402 scheme `upto`: the buyer signs a maximum, the seller settles the used amount. */
 export const UPTO: Scheme = {
   name: 'upto',
   versions: [2],
@@ -116,13 +116,13 @@ export function readUptoClaim(payload: JsonObject): UptoClaim | undefined {
   return { ...permit, scheme: 'upto', facilitator };
 }
 
-/** The reference tells a payload of another shape from one whose values are malformed. */
+/** The reference distinguishes a payload of another form from one with malformed values. */
 export function whyUnreadable(payload: JsonObject): Reason {
   const inner = readOptionalObject(payload['payload']);
   return inner !== undefined && hasShape(inner) ? 'invalid_payload' : 'unsupported_payload_type';
 }
 
-/** Whether every leaf is there, as a text. */
+/** Whether every leaf exists as text. */
 function hasShape(inner: JsonObject): boolean {
   const permit = readOptionalObject(inner['permit2Authorization']);
   const permitted = readOptionalObject(permit?.['permitted']);
@@ -156,7 +156,7 @@ export function readUptoAmount(sent: unknown): bigint | undefined {
 
 const AUTHORIZATION = 'paymentPayload.payload.permit2Authorization';
 
-/** Where a payment of at most what was signed is wrong, for each reason of its checks. */
+/** The place of the fault in an upto payment, for each reason of its checks. */
 export const UPTO_EXPLANATIONS: Explanations<UptoClaim> = {
   ...PERMIT2_EXPLANATIONS,
   invalid_upto_evm_scheme: wrongScheme('upto'),

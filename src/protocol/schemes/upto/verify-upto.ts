@@ -17,7 +17,7 @@ const RULES: WitnessRules<UptoClaim, UptoAuthorization> = {
   mismatch: (payment, claim, { chain, sender }, now) =>
     wrongFrame(payment) ??
     wrongParties(payment, claim, chain) ??
-    // Once it was judged, who sends it is settled.
+    // Without a time the payment was verified before, and its sender is already chosen.
     (now !== undefined && sender?.address !== claim.facilitator
       ? 'upto_facilitator_mismatch'
       : undefined) ??
@@ -32,8 +32,8 @@ const RULES: WitnessRules<UptoClaim, UptoAuthorization> = {
 };
 
 /**
- * The upto scheme (V2 only), judged with the amount that is required: the maximum when it is verified,
- * what the seller charges when it is settled.
+ * Verifies a payment of the scheme upto (V2 only) for the required amount: the maximum in a verify, the charged
+ * amount in a settle.
  */
 export async function verifyUpto(
   payment: Payment,
@@ -44,7 +44,7 @@ export async function verifyUpto(
   const verdict = await verifyWitness(RULES, payment, claim, context, scope);
   const { asset, amount } = payment.requirements;
   if (!verdict.isValid || scope === 'terms' || !isNothing(amount, claim)) return verdict;
-  // No simulation has shown that the nonce is free.
+  // Without a simulation the nonce must be read.
   const { method, from: payer, nonce } = claim;
   const ref = { method, asset, payer, nonce };
   const isUsed = PERMIT2_METHOD.readState(
@@ -54,7 +54,7 @@ export async function verifyUpto(
   return isUsed === false ? verdict : refuseByState('permit2_invalid_nonce');
 }
 
-/** The first broken one of the checks that need neither the chain, nor the clock, nor the signature. */
+/** The first failed check of those that need neither chain, clock nor signature. */
 export function termsMismatchOfUpto(
   payment: Payment,
   claim: UptoClaim,
@@ -106,7 +106,7 @@ function exceedsWhatWasSigned(
     : undefined;
 }
 
-/** Whether the seller charges nothing of a maximum; a maximum of nothing is no payment. */
+/** Whether the seller charges 0 of a maximum above 0. A maximum of 0 is not a payment. */
 function isNothing(amount: bigint, { amount: maximum }: { readonly amount: bigint }): boolean {
   return amount === 0n && maximum > 0n;
 }

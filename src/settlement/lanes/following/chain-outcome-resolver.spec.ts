@@ -1,5 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Address, type Hex, numberToHex, pad } from 'viem';
+import {
+  type Address,
+  decodeFunctionData,
+  encodeFunctionResult,
+  type Hex,
+  multicall3Abi,
+  numberToHex,
+  pad,
+} from 'viem';
 import {
   anAcceptedPayment,
   anEip3009Authorization,
@@ -9,9 +17,12 @@ import type { AuthorizationUse } from '../../../platform/chain/authorization-use
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { UseOutcome } from '../../../platform/chain/use-search/use-search.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
+import { uintWord } from '../../../protocol/evm/abi-words.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
 import { callOf, transferOf } from '../../../protocol/payment/payment-facts.js';
+import type { ChannelConfig } from '../../../protocol/schemes/batch-settlement/channel.js';
+import type { ClaimBatch } from '../../../protocol/schemes/batch-settlement/claim-batch.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeVerdict } from '../ports.js';
 import { type Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
@@ -45,6 +56,9 @@ const use = (more: Partial<AuthorizationUse> = {}): UseOutcome => ({
   use: { transaction: OTHER, blockNumber: 15n, blockHash: BLOCK, logIndex: 4, ...more },
 });
 
+/** What contracts answer, to any call or by its calldata. */
+type State = CallOutcome | ((asked: Hex) => CallOutcome | Promise<CallOutcome>);
+
 interface Span {
   readonly from: bigint;
   readonly to: bigint;
@@ -52,7 +66,9 @@ interface Span {
 
 /** What a final block shows of a settlement that its attempt did not pay, and what becomes of it. */
 describe('ChainOutcomeResolver', () => {
-  let state: CallOutcome;
+  let state: State;
+  /** The same in one block, where that differs. */
+  let stateIn: ReadonlyMap<Hex | bigint, State | Error>;
   let searched: UseOutcome | 'searching';
   /** What each search was for, and what comes of it. */
   let searches: { readonly from: bigint; readonly to: bigint; readonly by: unknown }[];
@@ -68,6 +84,7 @@ describe('ChainOutcomeResolver', () => {
 
   beforeEach(() => {
     state = word(1);
+    stateIn = new Map();
     searched = use();
     searches = [];
     search = () => searched;
@@ -78,8 +95,16 @@ describe('ChainOutcomeResolver', () => {
     store = new MemoryLaneStore(() => 0);
     const view = {
       chainId: 56,
-      call: ({ data }: Call) => {
-        if (data !== callOf(payment).data) return Promise.resolve(state);
+      hasCode: () => Promise.resolve(false),
+      call: (
+        { data }: Call,
+        _gas: bigint,
+        at: { readonly blockHash: Hex; readonly blockNumber?: bigint },
+      ) => {
+        const found = stateIn.get(at.blockNumber ?? at.blockHash) ?? state;
+        const before = typeof found === 'function' ? found(data) : found;
+        if (before instanceof Error) return Promise.reject(before);
+        if (data !== callOf(payment).data) return Promise.resolve(before);
         return replayed instanceof Error ? Promise.reject(replayed) : Promise.resolve(replayed);
       },
       block: () => Promise.resolve({ hash: blockHash }),
@@ -148,13 +173,13 @@ describe('ChainOutcomeResolver', () => {
     if (verdict.kind !== 'ended') return verdict.kind;
     return `${verdict.ending.state} ${verdict.ending.isPaid ? 'paid' : 'unpaid'}`;
   };
-  const judged = async (
+  const result = async (
     inclusion: Inclusion | undefined = mined(),
     kind: Attempt['kind'] = 'single',
     timestamp?: number,
   ): Promise<string> =>
     short(await resolver.resolve('a', payment, tracked(kind), inclusion, finalized(timestamp)));
-  const judgedDead = async (hashes: readonly Hex[] = []): Promise<string> => {
+  const resolvedDead = async (hashes: readonly Hex[] = []): Promise<string> => {
     const sent = { sinceBlock: SENT_AT, hashes };
     return short(await resolver.resolveAgain('a', payment, sent, finalized()));
   };
@@ -165,44 +190,46 @@ describe('ChainOutcomeResolver', () => {
     });
 
     it('after its own transaction failed: it has failed', async () => {
-      expect(await judged()).toBe('reverted unpaid');
+      expect(await result()).toBe('reverted unpaid');
     });
     it('after a batch that did not pay it: it is sent again', async () => {
-      expect(await judged(mined(), 'batch')).toBe('requeue');
+      expect(await result(mined(), 'batch')).toBe('requeue');
     });
     it('after a no-op took its nonce: it is sent again', async () => {
-      expect(await judged(mined({ transaction: NOOP, isSuccess: true }))).toBe('requeue');
+      expect(await result(mined({ transaction: NOOP, isSuccess: true }))).toBe('requeue');
     });
     it('past its deadline: it has expired', async () => {
-      expect(await judged(mined(), 'single', DEADLINE)).toBe('expired unpaid');
+      expect(await result(mined(), 'single', DEADLINE)).toBe('expired unpaid');
     });
     it('while its attempt may land: it waits', async () => {
       const verdict = await resolver.resolve('a', payment, tracked(), undefined, finalized());
       expect(verdict.kind).toBe('waiting');
     });
     it('and no attempt carries it: it is sent again', async () => {
-      expect(await judgedDead()).toBe('requeue');
+      expect(await resolvedDead()).toBe('requeue');
     });
   });
 
   describe('used', () => {
     it('by a transaction that copied ours: the payee has its money', async () => {
-      expect(await judged()).toBe('foreign paid');
+      expect(await result()).toBe('foreign paid');
     });
     it('by any sender: it ends with the block and the hash of that transaction', async () => {
       const place = { transaction: OTHER, blockNumber: 15n, blockHash: BLOCK };
-      const judge = () => resolver.resolve('a', payment, tracked(), mined(), finalized());
-      expect(await judge()).toMatchObject({ ending: { state: 'foreign', isPaid: true, ...place } });
+      const verdictOf = () => resolver.resolve('a', payment, tracked(), mined(), finalized());
+      expect(await verdictOf()).toMatchObject({
+        ending: { state: 'foreign', isPaid: true, ...place },
+      });
       searched = use({ logIndex: undefined });
-      expect(await judge()).toMatchObject({ ending: { isPaid: false, ...place } });
+      expect(await verdictOf()).toMatchObject({ ending: { isPaid: false, ...place } });
     });
     it('before ours was broadcast: it was presented elsewhere', async () => {
       searched = use({ blockNumber: SENT_AT });
-      expect(await judged()).toBe('foreign unpaid');
+      expect(await result()).toBe('foreign unpaid');
     });
     describe('while one node showed a newer block than the others', () => {
       const shown = { number: SENT_AT + 8n, hash: BLOCK };
-      const judgedWith = async (newestBlock = shown): Promise<string> =>
+      const resolvedWith = async (newestBlock = shown): Promise<string> =>
         short(
           await resolver.resolve(
             'a',
@@ -215,69 +242,73 @@ describe('ChainOutcomeResolver', () => {
 
       it('that the chain does not have: a copy in a block after the broadcast has paid', async () => {
         blockHash = OTHER;
-        expect(await judgedWith()).toBe('foreign paid');
+        expect(await resolvedWith()).toBe('foreign paid');
       });
       it('that was one: it was presented elsewhere before', async () => {
-        expect(await judgedWith()).toBe('foreign unpaid');
+        expect(await resolvedWith()).toBe('foreign unpaid');
         searched = use({ blockNumber: SENT_AT + 9n });
-        expect(await judgedWith()).toBe('foreign paid');
+        expect(await resolvedWith()).toBe('foreign paid');
       });
       it('that is not final, or in doubt: it waits', async () => {
-        expect(await judgedWith({ number: 21n, hash: BLOCK })).toBe('waiting');
+        expect(await resolvedWith({ number: 21n, hash: BLOCK })).toBe('waiting');
       });
     });
     it('without this transfer: it was cancelled', async () => {
       searched = use({ logIndex: undefined });
-      expect(await judged()).toBe('foreign unpaid');
+      expect(await result()).toBe('foreign unpaid');
     });
     it('by a log that is credited to another settlement: not by this one', async () => {
       await store.endings.credit(56, OTHER, 4, 'another');
-      expect(await judged()).toBe('foreign unpaid');
+      expect(await result()).toBe('foreign unpaid');
     });
     it('with more logs of such a payment: by one that is credited to no other', async () => {
       searched = use({ otherLogs: [6, 8] });
       await store.endings.credit(56, OTHER, 4, 'another');
-      const judge = () => resolver.resolve('a', payment, tracked(), mined(), finalized());
+      const verdictOf = () => resolver.resolve('a', payment, tracked(), mined(), finalized());
       const paid = { ending: { state: 'foreign', isPaid: true, logIndex: 6 } };
-      expect(await judge()).toMatchObject(paid);
-      expect(await judge()).toMatchObject(paid);
+      expect(await verdictOf()).toMatchObject(paid);
+      expect(await verdictOf()).toMatchObject(paid);
       for (const log of [6, 8]) await store.endings.credit(56, OTHER, log, 'another');
-      expect(await judge()).toMatchObject(paid);
+      expect(await verdictOf()).toMatchObject(paid);
       expect(await store.endings.credit(56, OTHER, 8, 'a')).toBe(false);
     });
     it('by ours, without evidence: it has not paid', async () => {
       searched = use({ transaction: OURS, logIndex: undefined });
-      expect(await judged()).toBe('reverted unpaid');
+      expect(await result()).toBe('reverted unpaid');
     });
     it('by ours, whose evidence is of another settlement of the batch: it has not paid', async () => {
       searched = use({ transaction: OURS });
-      expect(await judged(mined({ isSuccess: true }), 'batch')).toBe('reverted unpaid');
+      expect(await result(mined({ isSuccess: true }), 'batch')).toBe('reverted unpaid');
     });
     it('by ours, of which a node said that it failed: the log proves that it has paid', async () => {
       searched = use({ transaction: OURS });
-      expect(await judged()).toBe('finalized paid');
+      expect(await result()).toBe('finalized paid');
     });
     it('by ours, said to have failed, and the log pays for another: it has not paid', async () => {
       searched = use({ transaction: OURS });
       await store.endings.credit(56, OURS, 4, 'another');
-      expect(await judged()).toBe('reverted unpaid');
+      expect(await result()).toBe('reverted unpaid');
     });
     it('by ours, which was taken for dead: it has paid', async () => {
       searched = use({ transaction: OURS });
-      expect(await judgedDead([OURS])).toBe('finalized paid');
+      expect(await resolvedDead([OURS])).toBe('finalized paid');
+    });
+    it('later than it was looked at, and never broadcast: there was nothing to copy', async () => {
+      expect(await resolvedDead([OURS])).toBe('foreign paid');
+      expect(await resolvedDead()).toBe('foreign unpaid');
     });
     it('by one of our signers, of which the ledger knows nothing any more: it is ours', async () => {
       sender = OWN_SIGNER;
       searched = use({ blockNumber: SENT_AT - 2n });
-      expect(await judgedDead()).toBe('finalized paid');
+      expect(await resolvedDead()).toBe('finalized paid');
     });
     it('by whom is being searched for', async () => {
       searched = 'searching';
-      expect(await judged()).toBe('searching');
+      expect(await result()).toBe('searching');
     });
     it('by an unknown transaction: not found is not absent', async () => {
       searched = { kind: 'not_found', readFrom: undefined };
-      expect(await judged()).toBe('waiting');
+      expect(await result()).toBe('waiting');
     });
   });
 
@@ -291,12 +322,12 @@ describe('ChainOutcomeResolver', () => {
 
     it('first since the broadcast, then before it', async () => {
       search = (from) => (from > SENT_AT ? NOT_FOUND(from) : use({ blockNumber: 9n }));
-      expect(await judged()).toBe('foreign unpaid');
+      expect(await result()).toBe('foreign unpaid');
       expect(searches).toEqual([SINCE, BEFORE]);
     });
 
     it('no further once it is found since the broadcast', async () => {
-      expect(await judged()).toBe('foreign paid');
+      expect(await result()).toBe('foreign paid');
       expect(searches).toEqual([SINCE]);
     });
 
@@ -306,7 +337,7 @@ describe('ChainOutcomeResolver', () => {
       ['nothing could be read', undefined, 'waiting'],
     ])('and is not found: %s', async (_, readFrom, expected) => {
       search = () => NOT_FOUND(readFrom);
-      expect(await judged()).toBe(expected);
+      expect(await result()).toBe(expected);
     });
 
     it('and no older use can be found: it is used all the same', async () => {
@@ -349,7 +380,7 @@ describe('ChainOutcomeResolver', () => {
 
     it('before the broadcast, too, for as long as it takes', async () => {
       search = (from) => (from > SENT_AT ? NOT_FOUND(from) : 'searching');
-      expect(await judged()).toBe('searching');
+      expect(await result()).toBe('searching');
     });
 
     it.each<[string, bigint, string, readonly (typeof BEFORE)[]]>([
@@ -457,7 +488,7 @@ describe('ChainOutcomeResolver', () => {
   ])('used before anything was sent, by %s', async (_, from, logIndex, expected) => {
     sender = from;
     searched = use({ blockNumber: SENT_AT, logIndex });
-    expect(await judgedDead()).toBe(expected);
+    expect(await resolvedDead()).toBe(expected);
   });
 
   it.each<[string, CallOutcome]>([
@@ -466,12 +497,83 @@ describe('ChainOutcomeResolver', () => {
     ['answers neither yes nor no', { status: 'returned', data: '0x' }],
   ])('a token that %s tells nothing: unknown is not failed', async (_, outcome) => {
     state = outcome;
-    expect(await judged()).toBe('waiting');
-    expect(await judgedDead()).toBe('waiting');
+    expect(await result()).toBe('waiting');
+    expect(await resolvedDead()).toBe('waiting');
+  });
+
+  it('a claim of more than its channel held is held against the payer of that', async () => {
+    const [authorizer, payer] = [`0x${'a1'.repeat(20)}`, `0x${'a2'.repeat(20)}`] as const;
+    const config: ChannelConfig = {
+      payer,
+      payerAuthorizer: payer,
+      receiver: STRANGER,
+      receiverAuthorizer: authorizer,
+      token: STRANGER,
+      withdrawDelay: 900,
+      salt: OTHER,
+    };
+    const authorization: ClaimBatch = {
+      scheme: 'batch-settlement',
+      method: 'channel-claim',
+      from: STRANGER,
+      signature: '0x',
+      chainId: 56,
+      rows: [{ config, maxClaimable: 300n, totalClaimed: 300n, signature: '0x' }],
+    };
+    const holding = (balance: bigint, requestedAt = 0n) => {
+      return (asked: Hex): CallOutcome => {
+        // The claim itself.
+        if (!asked.startsWith('0x82ad56cb')) return { status: 'reverted', data: '0x' };
+        const abi = multicall3Abi;
+        const [calls] = decodeFunctionData({ abi, data: asked }).args as readonly [
+          readonly object[],
+        ];
+        const result = [
+          [balance, 0n],
+          [balance, requestedAt],
+        ].map((words): { success: boolean; returnData: Hex } => {
+          return { success: true, returnData: `0x${words.map(uintWord).join('')}` };
+        });
+        const shown = result.slice(0, calls.length);
+        const data = encodeFunctionResult({ abi, functionName: 'aggregate3', result: shown });
+        return { status: 'returned', data };
+      };
+    };
+    const blamedAt = async (
+      balance: bigint,
+      balanceThen?: bigint | Error | State,
+      before?: State,
+    ) => {
+      state = holding(balance);
+      const then = typeof balanceThen === 'bigint' ? holding(balanceThen) : balanceThen;
+      stateIn = new Map<Hex | bigint, State | Error>([
+        ...(then === undefined ? [] : [[BLOCK, then] as const]),
+        ...(before === undefined ? [] : [[mined().blockNumber - 1n, before] as const]),
+      ]);
+      const claim = anAcceptedPayment({ authorization });
+      const verdict = await resolver.resolve(
+        'a',
+        claim,
+        tracked(),
+        mined({ blockHash: BLOCK }),
+        finalized(),
+      );
+      return verdict.kind === 'ended' ? verdict.ending.blamed : verdict.kind;
+    };
+    expect(await blamedAt(299n)).toEqual([`${authorizer}:${payer}`]);
+    expect(await blamedAt(300n)).toEqual([authorizer]);
+    // It was filled again since, and a node may not say so any more.
+    expect(await blamedAt(300n, 299n)).toEqual([`${authorizer}:${payer}`]);
+    const dropped = new ChainUnavailableError(56, 'eth_call');
+    expect(await blamedAt(299n, dropped)).toEqual([`${authorizer}:${payer}`]);
+    // It was emptied and filled again in that block.
+    expect(await blamedAt(300n, 300n, holding(300n, 7n))).toEqual([`${authorizer}:${payer}`]);
+    // The failure is an outcome, also where code does not answer in time.
+    expect(await blamedAt(300n, () => new Promise(() => undefined))).toBeUndefined();
   });
 
   it('endpoints that contradict each other tell nothing', async () => {
     doEndpointsAgree = false;
-    expect(await judged()).toBe('waiting');
+    expect(await result()).toBe('waiting');
   });
 });

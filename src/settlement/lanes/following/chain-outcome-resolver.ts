@@ -1,10 +1,11 @@
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import { type AuthorizationUse, isDone, refOf } from '../../../platform/chain/authorization-use.js';
 import type { BlockHeader } from '../../../platform/chain/block.js';
 import type { BlockPoint } from '../../../platform/chain/chain-queries.js';
-import type { ChainView } from '../../../platform/chain/chain-view.js';
+import { type ChainView, stateAt } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Claim } from '../../../platform/chain/quorum.js';
+import { withTimeout } from '../../../platform/concurrency/timing.js';
 import { ChainUnavailableError, EndpointsDisagreeError } from '../../../protocol/errors.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { callOf, gasCapOf, isExpiredAt } from '../../../protocol/payment/payment-facts.js';
@@ -16,35 +17,35 @@ import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 
-/**
- * An attempt may still be mined, was mined without paying, is said to have failed, or can never be
- * mined.
- */
+/** An attempt may still be mined, was mined without paying, is reported as failed, or can never be mined. */
 type AttemptFate = 'in_flight' | 'mined' | 'failed' | 'dead';
 
-/** Blocks before the attempt in which the authorization may have been used without our knowing. */
+/** Blocks before the attempt in which the authorization may have been used unnoticed. */
 const LOOK_BACK_BLOCKS = 5000n;
+
+/** Milliseconds for the search of who is to blame. It is half the time of a whole question. */
+const CULPRITS_MS = 1000;
 
 interface ChainOutcomeResolverOptions {
   readonly chain: EvmChain;
   readonly endings: LaneEndings;
   readonly maxGas: bigint;
-  /** Told when a search has ended: what waits for it can be judged again. */
+  /** Called when a search has ended, so that its settlements can be resolved. */
   readonly onSearched: () => void;
-  /** Whether this address is one of the facilitator's signers, whatever the ledger has kept of it. */
+  /** Whether this address is one of the facilitator's signers, whatever the ledger contains. */
   readonly isOwnSigner: (address: Address) => Promise<boolean>;
 }
 
 /**
- * Judges settlements that were not paid by the attempt that carried them, by the state of one
- * finalized block: nothing read here can be taken back by the chain. Two endpoints have to say the
- * same; where they do not, or where who used an authorization is still searched for, it waits.
+ * Resolves settlements that their own attempt did not pay, by the state of one final block, which cannot be undone. Two
+ * endpoints have to agree. While they differ, or the transaction that used an authorization is still searched, the
+ * settlement waits.
  */
 export class ChainOutcomeResolver implements OutcomeResolver {
   constructor(private readonly options: ChainOutcomeResolverOptions) {}
 
   /**
-   * @param inclusion - where the attempt was finalized; absent while it may still land.
+   * @param inclusion - where the attempt was finalized; absent while it may still be mined.
    * @throws ChainUnavailableError when no endpoint can be asked, or only one that lags.
    */
   async resolve(
@@ -76,6 +77,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     if (inclusion === undefined) return { kind: 'waiting' };
     const isSettling = tracked.isSettledBy(inclusion.transaction);
     if (tracked.attempt.kind === 'batch' || !isSettling) return { kind: 'requeue' };
+    const blamed = await this.#culprits(payment, inclusion, finalized);
     return ended({
       id,
       state: 'reverted',
@@ -84,12 +86,13 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       blockNumber: inclusion.blockNumber,
       blockHash: inclusion.blockHash,
       reason: await this.#revertReason(payment, inclusion, { blockHash: finalized.hash }),
+      ...(blamed && { blamed }),
     });
   }
 
   /**
-   * What becomes of a settlement that no attempt in flight carries, by a final block. It may be used
-   * all the same.
+   * The outcome of a settlement without an attempt in flight, by a final block. Its authorization may be used
+   * nevertheless.
    *
    * @throws ChainUnavailableError
    */
@@ -110,8 +113,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   /**
-   * In a final block, as two endpoints say. A token that answers each of them differently, or does not
-   * answer, waits alone: unknown is not unused.
+   * Whether the authorization is used in a final block, on which two endpoints agree. A token that answers them
+   * differently, or not at all, delays only its own settlements: unknown does not mean unused.
    */
   async #isUsed(payment: AcceptedPayment, { hash }: BlockHeader): Promise<boolean | undefined> {
     return this.#unlessInDoubt('authorization state', async (view) => {
@@ -121,8 +124,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   /**
-   * The newest block that any endpoint knew when an attempt was about to be sent. A block that one endpoint alone had
-   * shown counts if the chain has it: a head that was too high has another hash, or none.
+   * The newest known block when an attempt was about to be sent. A block from one endpoint alone counts if it is on the
+   * chain: a made-up head has another hash, or none.
    *
    * @returns `undefined` while the chain cannot be read.
    */
@@ -155,8 +158,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   /**
-   * Used, but not as its attempt should have. A copy of the lane's transaction after its broadcast still paid the payee
-   * because of this facilitator; in any other case the payment was presented elsewhere.
+   * Used, but not by its attempt. If a copy of the lane's transaction after its broadcast used it, this facilitator
+   * paid the payee; otherwise the payment was presented elsewhere.
    */
   async #resolveUsed(
     id: string,
@@ -170,7 +173,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     if (searched === 'unknown') return { kind: 'waiting' };
     const { use } = searched;
     const isOurs = use !== undefined && sent.hashes.includes(use.transaction);
-    // Its receipt is yet to be seen.
+    // Its receipt was not seen yet.
     if (fate === 'in_flight' && (isOurs || use === undefined)) return { kind: 'waiting' };
     const place = use && {
       transaction: use.transaction,
@@ -178,7 +181,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       blockHash: use.blockHash,
     };
     if (isOurs) {
-      // It was taken for dead or failed, and is neither: the node that said so was wrong.
+      // The attempt counted as dead or failed and is neither, so the node that said so was wrong.
       const isContradicted = fate === 'dead' || fate === 'failed';
       const logIndex = isContradicted ? await this.#credited(id, use) : undefined;
       if (logIndex !== undefined) {
@@ -187,7 +190,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       const reason = reasonsOf(payment).noEvidence;
       return ended({ id, state: 'reverted', isPaid: false, ...place, reason });
     }
-    // The ledger may have lost the attempt, or the whole lane: the chain has not.
+    // The ledger may have lost the attempt or the whole lane; the chain has not.
     const forgotten = use && (await this.#forgotten(id, use));
     if (forgotten !== undefined) {
       const logIndex = forgotten;
@@ -195,13 +198,15 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     }
     const { isDoneByAnybody = false, reasons } = actionOf(payment.authorization);
     const isSince = use !== undefined && use.blockNumber > sent.sinceBlock;
-    const copied = isSince ? await this.#credited(id, use) : undefined;
+    // A payment that was never broadcast has no copy, however late the use is.
+    const isCopy = isSince && sent.hashes.length > 0;
+    const copied = isCopy ? await this.#credited(id, use) : undefined;
     if (copied !== undefined || (use !== undefined && isDoneByAnybody)) {
       const logIndex = copied ?? use?.logIndex;
       const evidence = { ...place, ...(logIndex !== undefined && { logIndex }) };
       return ended({ id, state: 'foreign', isPaid: true, ...evidence, batchSize: 1 });
     }
-    // Presented elsewhere before the lane's broadcast. The refusal says if that transaction has paid the payee.
+    // Presented elsewhere before the lane's broadcast. The refusal says whether that transaction paid the payee.
     const { payTo, amount } = refOf(payment);
     const { moved } = use ?? {};
     const isMoved = moved !== undefined && moved.payTo === payTo && moved.amount === amount;
@@ -210,8 +215,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 
   /**
-   * Searches the transaction that used it. Only a use since the broadcast decides anything, and there not found is not
-   * absent; an older one is named as a courtesy.
+   * Searches the transaction that used it. Only a use after the broadcast decides, and there not found does not mean
+   * absent; an older use is only named.
    *
    * @returns `unknown` while the chain cannot be read.
    */
@@ -220,7 +225,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     sinceBlock: bigint,
     until: bigint,
   ): { readonly use: AuthorizationUse | undefined } | 'unknown' | 'searching' {
-    // A block of the time before the broadcast does not tell what happened since.
+    // A block before the broadcast does not show what happened afterwards.
     if (until < sinceBlock) return 'unknown';
     const ref = refOf(payment);
     const { onSearched } = this.options;
@@ -240,7 +245,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     return { use: outcome.kind === 'found' ? outcome.use : undefined };
   }
 
-  /** The log that is this settlement's: one log pays for one. */
+  /** The log of this settlement; one log pays for one settlement. */
   async #credited(
     id: string,
     { transaction, logIndex, otherLogs = [] }: AuthorizationUse,
@@ -269,6 +274,53 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     return this.#credited(id, use);
   }
 
+  /**
+   * Who is to blame for a failure. Calls to wallets wait behind all other calls to new code. The outcome does not wait
+   * for them: without an outcome the lane would send the failed claim again, and no account would be suspended.
+   *
+   * @returns `undefined` where it is not known in time.
+   */
+  async #culprits(
+    payment: AcceptedPayment,
+    inclusion: Inclusion,
+    finalized: BlockHeader,
+  ): Promise<readonly string[] | undefined> {
+    const seen = await withTimeout(CULPRITS_MS, this.#culpritsIn(payment, inclusion, finalized));
+    return seen.inTime ? seen.value : undefined;
+  }
+
+  /** By the block of the failure: since then a payer may have filled its channel again. */
+  async #culpritsIn(
+    payment: AcceptedPayment,
+    { blockHash, blockNumber }: Inclusion,
+    { hash: newest }: BlockHeader,
+  ): Promise<readonly string[] | undefined> {
+    const after = { blockHash };
+    try {
+      return await this.#culpritsAt(payment, { blockNumber: blockNumber - 1n }, after);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      // Nodes may have dropped the state of that block.
+      return this.#culpritsAt(payment, { blockHash: newest }, { blockHash: newest });
+    }
+  }
+
+  /** Who is seen to be to blame by the state before and after a block, as two endpoints say. */
+  async #culpritsAt(
+    { authorization }: AcceptedPayment,
+    before: BlockPoint,
+    after: Extract<BlockPoint, { readonly blockHash: Hex }>,
+  ): Promise<readonly string[] | undefined> {
+    const { culprits } = actionOf(authorization);
+    if (culprits === undefined) return undefined;
+    const { maxGas } = this.options;
+    return this.#unlessInDoubt('culprits', async (view) => {
+      const block = { before: stateAt(view, before), after: stateAt(view, after), maxGas };
+      const value = await culprits.among(authorization, block);
+      return { value, key: value.join(), subject: after.blockHash };
+    });
+  }
+
   /** The revert reason of the same call on the state that is final now. */
   async #revertReason(
     payment: AcceptedPayment,
@@ -295,7 +347,7 @@ function isShownByState({ authorization }: AcceptedPayment): boolean {
   return actionOf(authorization).evidence.by === 'state';
 }
 
-/** A success shown by the state of the contract: any transaction may have brought it about. */
+/** A success shown by the state of the contract, whatever transaction caused it. */
 function endedByState(id: string, ours: Inclusion | undefined): OutcomeVerdict {
   if (ours === undefined) return ended({ id, state: 'foreign', isPaid: true });
   const { transaction, blockNumber, blockHash } = ours;

@@ -228,7 +228,7 @@ describe('ChainReceiptReader', () => {
 
   describe('of an attempt with several transactions', () => {
     const NEWER = hash32(7);
-    const outbid = {
+    const bumped = {
       accountNonce: 4,
       items: [{ id: 'a', payment }],
       attempt: { accountNonce: 4, transactions: [{ hash: HASH }, { hash: NEWER }] },
@@ -236,15 +236,15 @@ describe('ChainReceiptReader', () => {
 
     it('finds an older one that was mined, once its nonce is used', async () => {
       const { reader, view, latest } = await world();
-      const { included } = await reader.look({ view, latest }, [outbid]);
-      expect(included.get(outbid)?.transaction).toBe(HASH);
+      const { included } = await reader.look({ view, latest }, [bumped]);
+      expect(included.get(bumped)?.transaction).toBe(HASH);
     });
 
     it('asks for the newest alone while its nonce is not used', async () => {
       const { truth, reader, view, latest, liar } = await world();
       truth.nonces = () => 4;
       liar.asked.length = 0;
-      await reader.look({ view, latest }, [outbid]);
+      await reader.look({ view, latest }, [bumped]);
       const receipts = liar.asked.filter((method) => method === 'eth_getTransactionReceipt');
       expect(receipts).toHaveLength(1);
     });
@@ -258,7 +258,7 @@ describe('ChainReceiptReader', () => {
     ])('finds it everywhere: %s', async (_, prepare) => {
       const { reader, liar, witness } = await world();
       prepare({ liar, witness });
-      const seen = await reader.lookEverywhere(outbid);
+      const seen = await reader.lookEverywhere(bumped);
       expect(seen?.inclusion.transaction).toBe(HASH);
       expect([...(seen?.inclusion.credited ?? [])]).toEqual([['a', 1]]);
     });
@@ -268,10 +268,10 @@ describe('ChainReceiptReader', () => {
       const silent: FakeNode['lie'] = (method) => (method.includes('Receipt') ? SILENT : undefined);
       liar.lie = (method) => (method.includes('Receipt') ? result(null) : undefined);
       witness.lie = silent;
-      await expect(reader.lookEverywhere(outbid)).rejects.toThrow(ChainUnavailableError);
+      await expect(reader.lookEverywhere(bumped)).rejects.toThrow(ChainUnavailableError);
       liar.lie = silent;
       for (const { refusals } of chain.endpoints) jest.spyOn(refusals, 'has').mockReturnValue(true);
-      await expect(reader.lookEverywhere(outbid)).rejects.toThrow(ChainUnavailableError);
+      await expect(reader.lookEverywhere(bumped)).rejects.toThrow(ChainUnavailableError);
     });
 
     it('finds nothing by the others where one is away, or has proved that it has no receipts', async () => {
@@ -281,16 +281,16 @@ describe('ChainReceiptReader', () => {
       const other = chain.endpoints[1];
       if (other === undefined) throw new Error('two nodes');
       const spy = jest.spyOn(other.refusals, 'has').mockReturnValue(true);
-      expect(await reader.lookEverywhere(outbid)).toBeUndefined();
+      expect(await reader.lookEverywhere(bumped)).toBeUndefined();
       spy.mockReturnValue(false);
       other.isReachable = false;
-      expect(await reader.lookEverywhere(outbid)).toBeUndefined();
+      expect(await reader.lookEverywhere(bumped)).toBeUndefined();
     });
 
     it('finds nothing where no node has any of them', async () => {
       const { reader, liar, witness } = await world();
       for (const node of [liar, witness]) node.lag = 1;
-      expect(await reader.lookEverywhere(outbid)).toBeUndefined();
+      expect(await reader.lookEverywhere(bumped)).toBeUndefined();
     });
   });
 

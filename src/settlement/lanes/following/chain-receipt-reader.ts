@@ -23,7 +23,7 @@ import type {
 } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 
-/** Reads from the chain which attempts are mined. Says nothing about what is not found. */
+/** Reads from the chain which attempts are mined. An attempt that is not found is not decided. */
 export class ChainReceiptReader implements ReceiptReader {
   constructor(
     private readonly chain: EvmChain,
@@ -31,8 +31,8 @@ export class ChainReceiptReader implements ReceiptReader {
   ) {}
 
   /**
-   * Looks for the newest transaction of every attempt, and for all others of those whose nonce is
-   * used: any of them may be the one that was mined. A finding is the answer of one endpoint.
+   * Looks for the newest transaction of every attempt, and for all others of attempts with a used nonce, because any of
+   * them may be the mined one. A finding is the answer of one endpoint.
    *
    * @throws ChainUnavailableError
    */
@@ -52,7 +52,7 @@ export class ChainReceiptReader implements ReceiptReader {
           newest[index] ??
           (tracked.accountNonce < count ? await olderReceipt(view, tracked) : undefined);
         if (receipt === undefined) return;
-        // A state that cannot be read now holds up this attempt, and none of the others.
+        // An unreadable state delays this attempt, and none of the others.
         const read = await attempt(() => inclusionOf(view, tracked, receipt));
         if (read === undefined) unread.push(tracked.accountNonce);
         else included.set(tracked, read.value);
@@ -91,7 +91,10 @@ export class ChainReceiptReader implements ReceiptReader {
     return this.chain.transactionCountAt(this.signer, finalized);
   }
 
-  /** All are asked at once. Silence is not absence, but of those that are away, or can have no receipts. */
+  /**
+   * All are asked at once. Silence does not mean absence, except from endpoints that are absent or cannot have
+   * receipts.
+   */
   async lookEverywhere(tracked: TrackedAttempt): Promise<SeenInclusion | undefined> {
     const looks = await Promise.all(
       this.chain.views().map(async (view) => {
@@ -113,8 +116,8 @@ export class ChainReceiptReader implements ReceiptReader {
   }
 
   /**
-   * The evidence that two endpoints have: the block, that the transaction succeeded or did not, what it
-   * cost, and whom it paid. A third one decides where they differ.
+   * The evidence on which two endpoints agree: the block, success or failure, cost and payee. A third one decides if
+   * they differ.
    *
    * @param view - the endpoint that showed it.
    */
@@ -143,7 +146,7 @@ export class ChainReceiptReader implements ReceiptReader {
         const { number, hash } = block;
         const seen = await view.block(number);
         if (seen?.hash === hash) return 'there';
-        // A node that does not have the block yet lags; that is no proof against it.
+        // A node without the block may lag, so it proves nothing.
         if (seen === undefined && latest.number < number) return 'unknown';
         const isGone = await this.#isReplaced(view, block);
         if (isGone === undefined) return 'unknown';
@@ -155,9 +158,9 @@ export class ChainReceiptReader implements ReceiptReader {
     return { gone: those('replaced'), doubtful: those('unknown') };
   }
 
-  /** Where two others have it, the word of the endpoint that showed the head counts for nothing. */
+  /** If two others have the block, the endpoint that showed the head does not count. */
   async #isReplaced(view: ChainView, block: Block): Promise<boolean | undefined> {
-    // Endpoints get a new block one after the other: a difference for a moment is no lie.
+    // Endpoints get a new block one after another, so a momentary difference is no contradiction.
     const claim = (isGone: boolean): Claim<boolean> => ({
       value: isGone,
       key: String(isGone),
@@ -165,7 +168,7 @@ export class ChainReceiptReader implements ReceiptReader {
     });
     const read = async (witness: ChainView): Promise<Claim<boolean>> => {
       const seen = await witness.block(block.number);
-      // One that lacks the block cannot say that another one is in its place.
+      // An endpoint that lacks the block cannot say that another block replaced it.
       if (seen === undefined) throw new ChainUnavailableError(witness.chainId, 'replaced block');
       return claim(seen.hash !== block.hash);
     };
@@ -176,7 +179,7 @@ export class ChainReceiptReader implements ReceiptReader {
   async standingOf({ number, hash }: Block, finalized: BlockHeader): Promise<BlockState> {
     const read = async (view: ChainView): Promise<Claim<boolean>> => {
       const seen = await view.block(number);
-      // It is not above what this endpoint holds final: one that lacks it cannot say it now.
+      // The block is not above this endpoint's final block: an endpoint that lacks it cannot answer now.
       if (seen === undefined) throw new ChainUnavailableError(view.chainId, 'final block');
       const isThere = seen.hash === hash;
       return { value: isThere, key: String(isThere), subject: finalized.hash };
@@ -222,11 +225,19 @@ function claimOf(inclusion: Inclusion): Claim<Inclusion> {
   return { value: inclusion, key: keyOf(inclusion), subject: inclusion.blockHash };
 }
 
-/** Every field that is used later: the block hash vouches for none of what a node says beside it. */
+/**
+ * Every field that is used later: the block hash does not cover the node's other fields. The log shows keys that differ.
+ */
 function keyOf(inclusion: Inclusion): string {
   const { blockHash, blockNumber, isSuccess, gasUsed, effectiveGasPrice, credited } = inclusion;
-  const paid = [...credited].map(([id, logIndex]) => `${id}:${logIndex}`).sort();
-  return [blockHash, blockNumber, isSuccess, gasUsed, effectiveGasPrice, ...paid].join(' ');
+  const paid = [...credited].map(([id, logIndex]) => `paid ${id}:${logIndex}`).sort();
+  return [
+    isSuccess ? 'success' : 'reverted',
+    `block ${blockNumber} ${blockHash}`,
+    `gas ${gasUsed}`,
+    `price ${effectiveGasPrice}`,
+    ...paid,
+  ].join(', ');
 }
 
 async function inclusionOf(
@@ -252,8 +263,8 @@ async function inclusionOf(
 }
 
 /**
- * Settlements that the state after the block proves, as not each transaction leaves a log. A transaction that only uses
- * up the account nonce has done none of them, whatever others have done before it.
+ * Settlements that the state after the block proves, because not every transaction leaves a log. A transaction that
+ * only uses up the account nonce has done none of them, whatever others did before.
  */
 async function doneByState(
   view: ChainView,

@@ -16,14 +16,14 @@ describe('Confirmer', () => {
   let lane: LaneWorld;
   let confirmer: Confirmer;
   let rate: InclusionRate;
-  let told: string[];
+  let reported: string[];
   let learned: (readonly [AcceptedPayment, bigint])[];
 
   beforeEach(async () => {
     lane = await aLaneWorld();
     const { store, state, chain, clock } = lane;
     rate = new InclusionRate(clock);
-    told = [];
+    reported = [];
     learned = [];
     confirmer = new Confirmer({
       attempts: store.attempts,
@@ -31,7 +31,8 @@ describe('Confirmer', () => {
       reader: chain,
       rate,
       clock,
-      observer: recordingObserver(told),
+      fees: chain.fees,
+      observer: recordingObserver(reported),
       gasEstimates: {
         typical: 100_000n,
         raise: (payment, gas) => learned.push([payment, gas]),
@@ -101,7 +102,16 @@ describe('Confirmer', () => {
         logIndex: 0,
       });
       expect(tracked().finalBlock).toBeUndefined();
-      expect(told).toEqual(['included:0']);
+      expect(reported).toEqual(['included:0']);
+    });
+
+    it('shows the tip that a block took', async () => {
+      await lane.send('a');
+      lane.chain.mine(lane.newest(0), { pays: ['a'] });
+      await look();
+      expect(lane.chain.minedTips).toEqual([]);
+      await confirmed();
+      expect(lane.chain.minedTips).toEqual([lane.newest(0).maxPriorityFeePerGas]);
     });
 
     it('is written once, however often it is seen', async () => {
@@ -112,7 +122,7 @@ describe('Confirmer', () => {
       confirmer.found(tracked(), seen);
       await lane.clock.pass(0);
       await collect();
-      expect(told).toEqual(['included:0']);
+      expect(reported).toEqual(['included:0']);
     });
 
     it('is not written for a lane that was reopened meanwhile', async () => {
@@ -168,7 +178,7 @@ describe('Confirmer', () => {
       await lane.clock.pass(0);
       await lane.clock.pass(afterMs);
       await collect();
-      expect([states('a'), told, confirmer.takeDoubt()]).toEqual([['broadcast'], [], false]);
+      expect([states('a'), reported, confirmer.takeDoubt()]).toEqual([['broadcast'], [], false]);
       await lane.clock.pass(249);
       expect(confirmer.takeDoubt()).toBe(false);
       await lane.clock.pass(1);
@@ -240,7 +250,7 @@ describe('Confirmer', () => {
       lane.chain.mine(lane.newest(0), { pays: ['a', 'b'] });
       await confirmed();
       expect(states('a', 'b')).toEqual(['included', 'included']);
-      told.length = 0;
+      reported.length = 0;
     });
 
     it('takes back what the ledger says, and the bytes go out again at once', async () => {
@@ -252,7 +262,7 @@ describe('Confirmer', () => {
         sentAtBlock: 0n,
         pricedAtBlock: lane.chain.latest,
       });
-      expect([told, tracked().stored.size]).toEqual([['reorged'], 0]);
+      expect([reported, tracked().stored.size]).toEqual([['reorged'], 0]);
     });
 
     it('and holds it again in its place: it is written with the new block', async () => {
@@ -283,20 +293,20 @@ describe('Confirmer', () => {
       expect(tracked().inclusion).toBeDefined();
       lane.store.attempts.uninclude = uninclude;
       await look();
-      expect([states('a', 'b'), told]).toEqual([['broadcast', 'broadcast'], ['reorged']]);
+      expect([states('a', 'b'), reported]).toEqual([['broadcast', 'broadcast'], ['reorged']]);
     });
 
     it('is not, while it is part of the chain', async () => {
       lane.chain.mine();
       await look();
-      expect([states('a', 'b'), told]).toEqual([['included', 'included'], []]);
+      expect([states('a', 'b'), reported]).toEqual([['included', 'included'], []]);
     });
 
     it('is neither kept nor taken back while no second endpoint says so: it is looked at again soon', async () => {
       lane.chain.replaceFrom(lane.chain.latest);
       lane.chain.hidesReplacements = true;
       await look();
-      expect([states('a', 'b'), told]).toEqual([['included', 'included'], []]);
+      expect([states('a', 'b'), reported]).toEqual([['included', 'included'], []]);
       await lane.clock.pass(250);
       expect(confirmer.takeDoubt()).toBe(true);
     });

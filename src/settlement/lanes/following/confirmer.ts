@@ -4,11 +4,12 @@ import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { settleAll } from '../../../platform/concurrency/timing.js';
 import type { HeldLane, LaneAttempts, StoredInclusion } from '../../ledger/lane-store.js';
-import { isPassing } from '../lane-errors.js';
+import { isTransient } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type {
   Block,
   BlockState,
+  FeeMarkets,
   GasEstimates,
   InclusionLook,
   ReceiptReader,
@@ -24,6 +25,7 @@ interface ConfirmerOptions {
   readonly reader: ReceiptReader;
   readonly gasEstimates: GasEstimates;
   readonly rate: InclusionRate;
+  readonly fees: Pick<FeeMarkets, 'noteMined'>;
   readonly observer: LaneObserver;
   readonly clock: Clock;
 }
@@ -32,7 +34,7 @@ interface ConfirmerOptions {
 export interface Look {
   /** Account nonces below this are used on chain. */
   readonly usedNonces: number;
-  /** Not mined; their nonce is used all the same. */
+  /** Not mined, although their nonce is used. */
   readonly missing: readonly TrackedAttempt[];
   readonly waiting: readonly TrackedAttempt[];
 }
@@ -44,9 +46,9 @@ interface Found {
 
 interface Confirmation {
   readonly tracked: TrackedAttempt;
-  /** `undefined` where no second endpoint has it. */
+  /** `undefined` where no second endpoint confirms it. */
   readonly inclusion: Inclusion | undefined;
-  /** Hash of the head at which it was seen; `undefined` where that was no look at a head. */
+  /** Hash of the head at which it was seen; `undefined` if it was not a look at a head. */
   readonly seenAt: Hex | undefined;
 }
 
@@ -55,14 +57,14 @@ interface Stood {
   readonly standing: BlockState;
 }
 
-/** Included this soon after it was sent counts as smooth. */
+/** Inclusion within this many blocks after sending counts as smooth. */
 const SMOOTH_BLOCKS = 2n;
-/** Blocks that are asked for at each look whether they are there: the newest ones, and in turns some older ones. */
+/** Blocks that each look checks: the newest ones, and in turns some older ones. */
 const NEWEST_BLOCKS = 64;
 const OLDER_BLOCKS = 16;
 /** An inclusion that no second endpoint confirms within this many blocks counts as not seen. */
 const CONFIRMED_BLOCKS = 4n;
-/** Confirmations are asked for at once, and no longer than this. */
+/** Limit of confirmations at once. */
 const CONFIRMATIONS_MOST = 128;
 const CONFIRMATION_MS = 5000;
 /** The pause before an unconfirmed inclusion is asked again at the same block. */
@@ -74,13 +76,13 @@ const DOUBT_MS = 250;
  */
 export class Confirmer {
   readonly #confirmations: BackgroundTasks<Confirmation>;
-  /** Whether blocks that may be final are part of the chain. */
+  /** Background checks whether blocks below the final height are part of the chain. */
   readonly #standings: BackgroundTasks<Stood>;
   /** When a block without a quorum answer is asked again; steady clock. */
   readonly #standingsAgainAt = new Map<Hex, number>();
-  /** At which of the older blocks to go on. */
+  /** The position at which the check of older blocks continues. */
   #olderFrom = 0;
-  /** When to look again, while something that was seen is not confirmed. */
+  /** When to look again, while a finding is unconfirmed. */
   #lookAgainAt: number | undefined;
 
   constructor(private readonly options: ConfirmerOptions) {
@@ -104,12 +106,12 @@ export class Confirmer {
     this.#lookAgainAt = undefined;
   }
 
-  /** Whether something that was seen at this block is not confirmed. */
+  /** Whether a finding at this block is unconfirmed. */
   get isInDoubt(): boolean {
     return this.#lookAgainAt !== undefined;
   }
 
-  /** Whether the same block is to be looked at again now. Says so once for each doubt. */
+  /** Whether the same block has to be looked at again now. True once for each doubt. */
   takeDoubt(): boolean {
     if (this.#lookAgainAt === undefined) return false;
     if (this.options.clock.steady() < this.#lookAgainAt) return false;
@@ -125,7 +127,7 @@ export class Confirmer {
     const looking = this.#lookAt(head, pending);
     await settleAll<unknown>([looking, this.#dropReplaced(held, head)]);
     const { usedNonces, included } = await looking;
-    // A mined attempt has used its nonce, and all below it, whether or not a search for those still runs.
+    // A mined attempt has used its nonce and all below it, even while a search for those runs.
     const newestMined = this.options.state.mined.at(-1)?.accountNonce ?? -1;
     for (const [tracked, inclusion] of included) {
       this.found(tracked, { view: head.view, inclusion }, head.latest.hash);
@@ -148,7 +150,7 @@ export class Confirmer {
     return pending.length === 0 ? NOTHING : this.options.reader.look(head, pending);
   }
 
-  /** One endpoint has an attempt in a block: that is written when a second one says the same. */
+  /** One endpoint shows an attempt in a block. The inclusion is written after a second endpoint confirms it. */
   found(tracked: TrackedAttempt, { view, inclusion }: SeenInclusion, seenAt?: Hex): void {
     const { reader } = this.options;
     const key = `${tracked.accountNonce}:${inclusion.blockHash}`;
@@ -159,7 +161,7 @@ export class Confirmer {
     }));
   }
 
-  /** Asks of each block that may be final whether it is part of the chain, after the final block is known. */
+  /** Checks for each block below the final height whether it is part of the chain. */
   askFinal({ finalized }: Head): void {
     if (finalized === undefined) return;
     const { state, reader, clock } = this.options;
@@ -175,13 +177,13 @@ export class Confirmer {
     }
   }
 
-  /** Writes what was confirmed since this was last called. */
+  /** Writes what was confirmed since the last call. */
   async collect(held: HeldLane, head: Head): Promise<void> {
     this.#collectFinal();
     const now: Found[] = [];
     const late: Found[] = [];
     for (const result of this.#confirmations.collect()) {
-      if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
+      if (result.kind === 'failed' && !isTransient(result.error)) throw result.error;
       const { tracked, inclusion, seenAt } = result.kind === 'done' ? result.value : NOTHING_SEEN;
       if (tracked === undefined || inclusion === undefined) this.#doubt();
       else (seenAt === head.latest.hash ? now : late).push({ tracked, inclusion });
@@ -201,7 +203,7 @@ export class Confirmer {
       if (there.length < found.length) this.#doubt();
       return there;
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      if (!isTransient(error)) throw error;
       this.#doubt();
       return [];
     }
@@ -210,7 +212,7 @@ export class Confirmer {
   #collectFinal(): void {
     const { state, clock } = this.options;
     for (const result of this.#standings.collect()) {
-      if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
+      if (result.kind === 'failed' && !isTransient(result.error)) throw result.error;
       if (result.kind === 'done' && result.value.standing === 'there') {
         this.#standingsAgainAt.delete(result.key as Hex);
         for (const tracked of state.mined) {
@@ -219,7 +221,7 @@ export class Confirmer {
         }
         continue;
       }
-      // A missing answer proves nothing; whether the block was replaced the next look finds out.
+      // A missing answer proves nothing; the next look shows whether the block was replaced.
       this.#standingsAgainAt.set(result.key as Hex, clock.steady() + DOUBT_MS);
       this.#doubt();
     }
@@ -250,9 +252,11 @@ export class Confirmer {
     tracked: TrackedAttempt,
     inclusion: Inclusion,
   ): Promise<boolean> {
-    const { rate, gasEstimates, observer, clock } = this.options;
+    const { rate, fees, gasEstimates, observer, clock } = this.options;
     await this.#write(held, tracked, inclusion);
     tracked.inclusion = inclusion;
+    const mined = tracked.attempt.transactions.find(({ hash }) => hash === inclusion.transaction);
+    if (mined !== undefined) fees.noteMined(mined.maxPriorityFeePerGas);
     const latencyMs = clock.now() - tracked.sentAt;
     rate.noteInclusion(latencyMs, inclusion.credited.size);
     const [only] = tracked.items;
@@ -261,12 +265,12 @@ export class Confirmer {
         gasEstimates.raise(only.payment, inclusion.gasUsed);
       }
     }
-    observer.included(held.lane, tracked.attempt, inclusion, latencyMs);
+    observer.included(held.lane, tracked.attempt, inclusion, latencyMs, tracked.payments);
     const { allocatedAtBlock, newestBlock } = tracked.attempt;
     return inclusion.blockNumber - (newestBlock?.number ?? allocatedAtBlock) <= SMOOTH_BLOCKS;
   }
 
-  /** Brings the ledger to what the chain shows of every settlement of an attempt. */
+  /** Writes the chain's result for every settlement of an attempt to the ledger. */
   async #write(
     held: HeldLane,
     tracked: TrackedAttempt,
@@ -289,7 +293,7 @@ export class Confirmer {
     }
   }
 
-  /** No block has an attempt: whatever the ledger says of it is taken back. */
+  /** No block contains an attempt, so the ledger's inclusion of it is removed. */
   async forget(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
     await this.#write(held, tracked, undefined);
     tracked.inclusion = undefined;
@@ -298,8 +302,8 @@ export class Confirmer {
   }
 
   /**
-   * Blocks that were taken back: what they held is on its way again, with the same bytes. That is asked
-   * of what this process has seen included, and of what a former writer of the lane has stored.
+   * Handles replaced blocks: their transactions are sent again unchanged. Checks the inclusions of this process and
+   * those that a former holder of the lane stored.
    */
   async #dropReplaced(held: HeldLane, head: Head): Promise<void> {
     const blocks = this.options.state.attempts.flatMap((tracked) =>
@@ -315,7 +319,7 @@ export class Confirmer {
     await settleAll([...replaced].map((tracked) => this.#drop(held, tracked, head)));
   }
 
-  /** While nothing becomes final the blocks grow more and more; what a look asks for does not. */
+  /** While no block becomes final, the list of blocks grows; the work of a look does not. */
   #inTurns(blocks: readonly Block[]): readonly Block[] {
     const newestFirst = [...new Map(blocks.map((block) => [block.hash, block])).values()].sort(
       (a, b) => (a.number > b.number ? -1 : 1),
@@ -328,7 +332,7 @@ export class Confirmer {
 
   async #drop(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<void> {
     await this.forget(held, tracked);
-    // It goes out again at once, for what it offered.
+    // The transaction is rebroadcast at once, with the same fees.
     tracked.sentAtBlock = 0n;
     tracked.pricedAtBlock = head.latest.number;
     this.options.observer.reorged(held.lane, tracked.attempt);

@@ -11,6 +11,7 @@ import {
 import { anAcceptedPayment } from '../../../../test/builders/protocol/payment/accepted-payment.js';
 import { refOf } from '../../../platform/chain/authorization-use.js';
 import { readBlockHeader } from '../../../platform/chain/block.js';
+import type { ChainObserver } from '../../../platform/chain/chain-observer.js';
 import type { BlockState } from '../ports.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import { ChainReceiptReader } from './chain-receipt-reader.js';
@@ -28,11 +29,21 @@ const tracked = {
 type Fields = Readonly<Record<string, unknown>>;
 type Lie = FakeNode['lie'];
 
-async function world(count: number) {
+async function world(
+  count: number,
+  endpointsDisagree: ChainObserver['endpointsDisagree'] = () => undefined,
+) {
+  const none = (): undefined => undefined;
+  const observer = {
+    endpointChanged: none,
+    contractFound: none,
+    endpointsDisagree,
+    endpointsAgree: none,
+  };
   const truth = new FakeChain(MINED);
   truth.nonces = (block) => (block >= MINED ? 5 : 4);
   truth.mine({ hash: HASH, to: payment.asset, input: '0x', logs: paymentLogs(refOf(payment)) });
-  const { chain, nodes } = await aChain(truth, count);
+  const { chain, nodes } = await aChain(truth, count, { observer });
   return { truth, chain, nodes, reader: new ChainReceiptReader(chain, SIGNER) };
 }
 
@@ -62,7 +73,15 @@ const wrongReceipts: readonly (readonly [field: string, wrong: (truth: FakeChain
   ['effectiveGasPrice', () => ({ effectiveGasPrice: '0x0' })],
   ['logs, none', () => ({ logs: [] })],
   ['logs, at another place', (truth) => ({ logs: movedLogs(truth) })],
+  ['logs, of another amount', (truth) => ({ logs: changedLogs(truth, { data: hash32(1) }) })],
+  ['logs, of another token', (truth) => ({ logs: changedLogs(truth, { address: SIGNER }) })],
+  ['logs, taken back', (truth) => ({ logs: changedLogs(truth, { removed: true }) })],
 ];
+
+function changedLogs(truth: FakeChain, change: Fields): readonly unknown[] {
+  const { logs } = truth.receipt(HASH) as { readonly logs: readonly Fields[] };
+  return logs.map((log) => ({ ...log, ...change }));
+}
 
 function movedLogs(truth: FakeChain): readonly unknown[] {
   const { logs } = truth.receipt(HASH) as { readonly logs: readonly Fields[] };
@@ -106,18 +125,64 @@ describe('a receipt of which one field is wrong', () => {
     });
   });
 
-  it.each<[string, (node: FakeNode) => void]>([
-    ['mute', (node) => (node.lie = mute('eth_getTransactionReceipt'))],
-    ['behind', (node) => (node.lag = 1)],
-    ['without receipts', (node) => (node.lie = receiptLie(null))],
-  ])('and one whose second endpoint is %s is not believed yet', async (_, prepare) => {
-    const { truth, chain, nodes, reader } = await world(2);
-    prepare(nodeAt(nodes, 1));
+  it('is reported with the name of each field', async () => {
+    const said: string[] = [];
+    const { truth, chain, nodes, reader } = await world(2, (_, answers) =>
+      said.push(...answers.map(({ answer }) => answer)),
+    );
+    nodeAt(nodes, 1).lie = receiptLie({ ...(truth.receipt(HASH) as object), status: '0x0' });
     const [view] = chain.views();
     const latest = readBlockHeader(truth.header(truth.head));
     if (view === undefined || latest === undefined) throw new Error('a chain');
     const inclusion = (await reader.look({ view, latest }, [tracked])).included.get(tracked);
     expect(inclusion && (await reader.confirm(view, tracked, inclusion))).toBeUndefined();
+    const block = `block ${MINED} ${truth.blockHash(MINED)}`;
+    expect(said).toEqual([
+      `success, ${block}, gas 50000, price 1, paid a:1`,
+      `reverted, ${block}, gas 50000, price 1`,
+    ]);
+  });
+
+  it.each<[string, (node: FakeNode, truth: FakeChain) => void]>([
+    ['mute', (node) => (node.lie = mute('eth_getTransactionReceipt'))],
+    ['behind', (node) => (node.lag = 1)],
+    ['without receipts', (node) => (node.lie = receiptLie(null))],
+    ['without a whole one', (node) => (node.lie = receiptLie({ status: '0x1' }))],
+    [
+      'answering for another transaction',
+      (node, truth) =>
+        (node.lie = receiptLie({ ...(truth.receipt(HASH) as object), transactionHash: hash32(2) })),
+    ],
+    [
+      'late, with the block of before',
+      (node, truth) =>
+        (node.lie = receiptLie({
+          ...(truth.receipt(HASH) as object),
+          blockHash: hash32(98),
+          blockNumber: `0x${(MINED - 1).toString(16)}`,
+        })),
+    ],
+  ])('and one whose second endpoint is %s is not believed yet', async (_, prepare) => {
+    const { truth, chain, nodes, reader } = await world(2);
+    prepare(nodeAt(nodes, 1), truth);
+    const [view] = chain.views();
+    const latest = readBlockHeader(truth.header(truth.head));
+    if (view === undefined || latest === undefined) throw new Error('a chain');
+    const inclusion = (await reader.look({ view, latest }, [tracked])).included.get(tracked);
+    expect(inclusion && (await reader.confirm(view, tracked, inclusion))).toBeUndefined();
+  });
+
+  it('is believed of an endpoint that is ahead, once the other one has it', async () => {
+    const { truth, chain, nodes, reader } = await world(2);
+    nodeAt(nodes, 1).lag = 1;
+    const [view] = chain.views();
+    const latest = readBlockHeader(truth.header(truth.head));
+    if (view === undefined || latest === undefined) throw new Error('a chain');
+    const inclusion = (await reader.look({ view, latest }, [tracked])).included.get(tracked);
+    if (inclusion === undefined) throw new Error('not seen');
+    expect(await reader.confirm(view, tracked, inclusion)).toBeUndefined();
+    truth.mine();
+    expect(await reader.confirm(view, tracked, inclusion)).toMatchObject({ isSuccess: true });
   });
 });
 
@@ -133,6 +198,12 @@ describe('whether a block that may be final is still there, where', () => {
           ? result({ ...(truth.header(MINED) as object), hash: OTHER })
           : undefined,
     mute: () => mute('eth_getBlockByNumber'),
+    'without a whole one':
+      () =>
+      (method, [name]) =>
+        method === 'eth_getBlockByNumber' && Number(name) === MINED
+          ? result({ number: `0x${MINED.toString(16)}` })
+          : undefined,
     behind:
       () =>
       (method, [name]) =>

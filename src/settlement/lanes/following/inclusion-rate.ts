@@ -1,9 +1,9 @@
 import type { Clock } from '../../../platform/concurrency/clock.js';
 
-/** Weight of a new observation. */
+/** Weight of a new measurement. */
 const WEIGHT = 0.1;
 
-/** How fast a lane has been lately. */
+/** The recent speed of a lane. */
 export class InclusionRate {
   #inclusionMs = 0;
   #perSecond = 0;
@@ -26,13 +26,13 @@ export class InclusionRate {
     const elapsedMs = this.clock.steady() - this.#countedSince;
     if (elapsedMs < 1000) return;
     const rate = (this.#counted / elapsedMs) * 1000;
-    // What it has done it can do: only a faster second corrects the figure at once.
+    // A reached rate can be reached again: only a faster second corrects the figure at once.
     this.#perSecond = Math.max(rate, this.#perSecond * (1 - WEIGHT));
     this.#counted = 0;
     this.#countedSince = this.clock.steady();
   }
 
-  /** Settlements a second it can do: what it has shown, or at least what its window lets through. */
+  /** Settlements a second: the measured rate, or at least what its window allows. */
   perSecond(window: number, batchMax: number): number {
     const inclusionMs = this.#inclusionMs === 0 ? 1000 : this.#inclusionMs;
     const byWindow = (window * Math.sqrt(batchMax) * 1000) / inclusionMs;

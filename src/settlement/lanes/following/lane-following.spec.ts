@@ -148,7 +148,7 @@ describe('a lane that follows', () => {
       lane.chain.replaceFrom(lane.chain.latest);
       await lane.follow();
       expect(states('a')).toEqual(['broadcast']);
-      expect(lane.told).toContain('reorged');
+      expect(lane.reported).toContain('reorged');
       expect(lane.chain.sent.length).toBeGreaterThan(sent);
     });
 
@@ -193,7 +193,7 @@ describe('a lane that follows', () => {
       lane.chain.finalize();
       await lane.follow(5);
       expect(states('a')).toEqual(['queued']);
-      expect(lane.told).toContain('resubmitted');
+      expect(lane.reported).toContain('resubmitted');
       expect(lane.finished).toEqual([]);
       await lane.store.queue.sweep(CHAIN_ID, 10);
       await lane.send();
@@ -224,7 +224,7 @@ describe('a lane that follows', () => {
           await lane.follow();
         }
         expect(lane.store.claims.stageOf('burner')).toBe('parked');
-        expect(lane.told).toContain('parked');
+        expect(lane.reported).toContain('parked');
         expect(lane.state.attempts).toEqual([]);
       },
     );
@@ -243,7 +243,7 @@ describe('a lane that follows', () => {
   });
 
   describe('what no block takes', () => {
-    it('is outbid at its nonce, within the budget by what it costs more', async () => {
+    it('is sent for a higher fee at its nonce, within the budget by what it costs more', async () => {
       await lane.send('a');
       lane.chain.latest += 8n;
       await lane.follow();
@@ -252,7 +252,7 @@ describe('a lane that follows', () => {
       expect(after?.isNoop).toBe(false);
     });
 
-    it('and is over the budget when outbid: it is cancelled within it, never a unit above', async () => {
+    it('and is over the budget at a higher fee: it is cancelled within it, never a unit above', async () => {
       const laneWei = 100_000n * GWEI;
       lane = await aLaneWorld({ budgets: { laneWei } });
       await lane.send('a');
@@ -312,12 +312,12 @@ describe('a lane that follows', () => {
       await lane.clock.pass(2000);
       lane.chain.mine();
       await lane.follow();
-      expect(lane.state.trouble).toBe('nonce_gap');
+      expect(lane.state.condition).toBe('nonce_gap');
       expect(lane.newest(1).isNoop).toBe(true);
       await lane.follow();
       lane.chain.mine();
       await lane.follow();
-      expect(lane.state.trouble).toBeUndefined();
+      expect(lane.state.condition).toBeUndefined();
       expect(lane.state.attempts.map(({ accountNonce }) => accountNonce)).toEqual([0, 1, 2]);
     });
 
@@ -332,11 +332,11 @@ describe('a lane that follows', () => {
       heir.chain.mine();
       await heir.follow();
       expect(states('a')).toEqual(['included']);
-      expect(heir.state.trouble).toBeUndefined();
+      expect(heir.state.condition).toBeUndefined();
       heir.chain.finalize();
       await heir.follow();
       expect(states('a')).toEqual(['finalized']);
-      expect(heir.state.trouble).toBeUndefined();
+      expect(heir.state.condition).toBeUndefined();
     });
 
     it('a node that counts more than there are is not believed while another one counts less', async () => {
@@ -459,7 +459,7 @@ describe('a lane that follows', () => {
       await lane.clock.pass(2000);
       await lane.follow();
       expect(states('a')).toEqual(['queued']);
-      expect(lane.told).toContain('nonceUsedByOther:0');
+      expect(lane.reported).toContain('nonceUsedByOther:0');
     });
 
     it.each<[string, (chain: LaneWorld['chain']) => void]>([

@@ -4,12 +4,12 @@ import type { Head } from '../../../platform/chain/head-watcher.js';
 import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import type { HeldLane, LaneEndings, LaneLeases } from '../../ledger/lane-store.js';
-import { isPassing, ReopenLane } from '../lane-errors.js';
+import { isTransient, ReopenLane } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
-import { GAPS_MOST } from '../opening/lane-opening.js';
 import type { LaneChain, ReceiptReader, SeenInclusion } from '../ports.js';
+import { GAPS_MOST } from '../recovery/lane-recovery.js';
 import type { Broadcaster } from '../sending/broadcaster.js';
-import { pushFor } from '../sending/pool-push.js';
+import { resendActionFor } from '../sending/resend-policy.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
 import type { Confirmer } from './confirmer.js';
@@ -31,16 +31,16 @@ interface LaneFollowingOptions {
   readonly clock: Clock;
 }
 
-/** The chain is not taking what it is sent. */
+/** The chain does not include sent transactions. */
 const STALL_BLOCKS = 6n;
 /** A nonce gap, and a nonce used by a foreign transaction, count only after they have lasted this long. */
 const BELIEVED_AFTER_MS = 1500;
-/** Attempts are pushed on for so long; blocks are to be read. */
+/** Time limit for resending attempts, because blocks have to be read too. */
 const PUSH_MS = 500;
 /** The pause after a nonce count that no second endpoint confirmed. */
 const DOUBT_MS = 10_000;
 const SEARCHES_MOST = 16;
-/** An attempt that waits for so many blocks may be hidden by one endpoint; each look searches for so many of them. */
+/** One endpoint may hide an attempt that waits for this many blocks; each look searches for this many of them. */
 const HIDDEN_BLOCKS = 3n;
 const HIDDEN_MOST = 8;
 const SEARCH_MS = 5000;
@@ -48,16 +48,16 @@ const SEARCH_MS = 5000;
 /** The result of a background search. */
 type Finding =
   | { readonly kind: 'found'; readonly tracked: TrackedAttempt; readonly seen: SeenInclusion }
-  /** Its nonce is finally used, and no endpoint knows a transaction of this lane with it. */
+  /** Its nonce is used in a final block, and no endpoint has a transaction of this lane with it. */
   | { readonly kind: 'gone'; readonly tracked: TrackedAttempt }
   | { readonly kind: 'nothing'; readonly tracked: TrackedAttempt }
-  /** No endpoint knows a transaction of it: it is still on its way. */
+  /** No endpoint has a transaction of it, so it is still in flight. */
   | { readonly kind: 'unseen' }
-  /** Account nonces below this are used on chain, by more than one endpoint's word. */
+  /** Account nonces below this are used on chain, as more than one endpoint says. */
   | {
       readonly kind: 'counted';
       readonly used: number;
-      /** Of which nothing was stored when the count was asked for. */
+      /** Used account nonces without a stored attempt when the count was read. */
       readonly missing: readonly number[];
     };
 
@@ -65,11 +65,11 @@ type Counted = Extract<Finding, { readonly kind: 'counted' }>;
 
 const COUNT = 'count';
 
-/** Follows the attempts of a lane from block to block until each has come to its end. */
+/** Follows the attempts of a lane from block to block until each has ended. */
 export class LaneFollowing {
   readonly #searches: BackgroundTasks<Finding>;
   #lookedAt: Hex | undefined;
-  /** While a used nonce shows no transaction. */
+  /** Paces looks while a used nonce shows no transaction. */
   readonly #missingPace = new LookPace();
   #stalledAtBlock = 0n;
   #gapSince: number | undefined;
@@ -87,7 +87,7 @@ export class LaneFollowing {
     });
   }
 
-  /** The state of a lane that was reopened. */
+  /** Resets the state after the lane was reopened. */
   reset(): void {
     this.#searches.clear();
     this.options.confirmer.reset();
@@ -104,10 +104,9 @@ export class LaneFollowing {
   }
 
   /**
-   * Draws the conclusions of one head, and of what was found out beside the lane. Never waits for
-   * foreign code or a search.
+   * Processes one head and the results of background tasks. Never waits for foreign code or a search.
    *
-   * @returns whether the same block has nothing more to tell.
+   * @returns whether the same block has no more to show.
    * @throws ReopenLane, ChainUnavailableError, LeaseLostError, RedisUnavailableError. It may be
    *   repeated.
    */
@@ -117,7 +116,7 @@ export class LaneFollowing {
     await outcomes.collect(held, head);
     await this.#collect(held, head);
     if (confirmer.takeDoubt()) this.#lookedAt = undefined;
-    // An attempt sent since the last look may have been too late for a block that was looked at.
+    // An attempt sent since the last look may have missed a block.
     const reportedUsed = takeNonceReportedUsed(state.attempts);
     const isDue = reportedUsed.size > 0 || this.#missingPace.isDue(clock.steady());
     if (isDue || this.#lookedAt !== head.latest.hash) await this.#look(held, head, reportedUsed);
@@ -128,7 +127,11 @@ export class LaneFollowing {
     return isOver && this.#lookedAt === head.latest.hash;
   }
 
-  async #look(held: HeldLane, head: Head, saidUsed: ReadonlySet<TrackedAttempt>): Promise<void> {
+  async #look(
+    held: HeldLane,
+    head: Head,
+    reportedUsed: ReadonlySet<TrackedAttempt>,
+  ): Promise<void> {
     const { confirmer, outcomes, state } = this.options;
     if (!state.hasAttempts) {
       this.#lookedAt = head.latest.hash;
@@ -137,11 +140,11 @@ export class LaneFollowing {
     }
     const minedBefore = state.mined.length;
     const { usedNonces, missing, waiting } = await confirmer.look(held, head);
-    // First: the searches behind it may take all the places there are.
+    // First, because later searches may take all places.
     this.#doubtCount(usedNonces);
     this.#searchMissing(missing, head.finalized);
-    this.#searchHidden(waiting, saidUsed, head);
-    await this.#pushOn(held, waiting, usedNonces, head);
+    this.#searchHidden(waiting, reportedUsed, head);
+    await this.#resend(held, waiting, usedNonces, head);
     outcomes.expire(waiting, head);
     this.#missingPace.note(missing.length > 0, this.options.clock.steady());
     const wasReplaced = state.mined.length < minedBefore;
@@ -150,8 +153,8 @@ export class LaneFollowing {
 
   // ---------------------------------------------------------------- the way there
 
-  /** Sends again what is not taken, with more to offer where that alone can help. */
-  async #pushOn(
+  /** Resends attempts that no block includes, with a higher fee where only that can help. */
+  async #resend(
     held: HeldLane,
     waiting: readonly TrackedAttempt[],
     usedNonces: number,
@@ -161,7 +164,7 @@ export class LaneFollowing {
     const now = head.latest.number;
     const until = clock.steady() + PUSH_MS;
     for (const tracked of waiting) {
-      const push = pushFor({
+      const action = resendActionFor({
         refusal: tracked.refusal,
         isTaken: tracked.isTaken,
         transactions: tracked.attempt.transactions.length,
@@ -169,12 +172,13 @@ export class LaneFollowing {
         blocksSincePriced: now - tracked.pricedAtBlock,
         isFirst: tracked.accountNonce === usedNonces,
       });
-      if (push === 'wait') continue;
-      // A key that a service keeps takes its time: the others have their turn with the next block.
+      if (action === 'wait') continue;
+      // A remote key service is slow, so the other attempts are resent with the next block.
       if (clock.steady() > until) break;
-      if (push === 'cancel') state.tooLarge(tracked.attempt.settlementIds.length);
-      if (push === 'outbid' && (await this.#replaces('outbid', held, tracked, head))) continue;
-      if (push === 'cancel' && (await this.#replaces('cancel', held, tracked, head))) continue;
+      if (action === 'cancel') state.tooLarge(tracked.attempt.settlementIds.length);
+      if (action === 'bumpFees' && (await this.#replaces('bumpFees', held, tracked, head)))
+        continue;
+      if (action === 'cancel' && (await this.#replaces('cancel', held, tracked, head))) continue;
       tracked.sentAtBlock = now;
       observer.rebroadcast(held.lane, tracked.attempt);
       void broadcaster.broadcast(tracked);
@@ -188,7 +192,7 @@ export class LaneFollowing {
   }
 
   async #replaces(
-    how: 'outbid' | 'cancel',
+    how: 'bumpFees' | 'cancel',
     held: HeldLane,
     tracked: TrackedAttempt,
     head: Head,
@@ -220,15 +224,15 @@ export class LaneFollowing {
     return seen === undefined ? { kind: 'gone', tracked } : { kind: 'found', tracked, seen };
   }
 
-  /** Attempts that the endpoint of the head may hide are looked for at all others, the oldest first. */
+  /** Searches attempts that the head's endpoint may hide at all others, the oldest first. */
   #searchHidden(
     waiting: readonly TrackedAttempt[],
-    saidUsed: ReadonlySet<TrackedAttempt>,
+    reportedUsed: ReadonlySet<TrackedAttempt>,
     { latest }: Head,
   ): void {
     const isLate = ({ attempt }: TrackedAttempt): boolean =>
       latest.number - attempt.allocatedAtBlock >= HIDDEN_BLOCKS;
-    const hidden = waiting.filter((tracked) => saidUsed.has(tracked) || isLate(tracked));
+    const hidden = waiting.filter((tracked) => reportedUsed.has(tracked) || isLate(tracked));
     for (const tracked of hidden.slice(0, HIDDEN_MOST)) {
       this.#searches.start(`${tracked.accountNonce}`, '', async () => {
         const seen = await this.options.reader.lookEverywhere(tracked);
@@ -237,7 +241,7 @@ export class LaneFollowing {
     }
   }
 
-  /** Gaps, and a chain that is ahead of the lane: both begin with a doubt of one node's count. */
+  /** Gaps, and a chain ahead of the lane: both begin with doubt about one node's count. */
   #doubtCount(usedNonces: number): void {
     const { state, clock, chain, signer } = this.options;
     const now = clock.steady();
@@ -258,7 +262,7 @@ export class LaneFollowing {
 
   async #collect(held: HeldLane, head: Head): Promise<void> {
     for (const result of this.#searches.collect()) {
-      if (result.kind === 'failed' && !isPassing(result.error)) throw result.error;
+      if (result.kind === 'failed' && !isTransient(result.error)) throw result.error;
       if (result.kind === 'done') await this.#conclude(held, result.value, head);
     }
   }
@@ -282,7 +286,7 @@ export class LaneFollowing {
         const { tracked } = finding;
         const isOurs = state.get(tracked.accountNonce) === tracked;
         if (!isOurs || tracked.inclusion !== undefined) return;
-        // Seen twice: a receipt may come a moment after the block.
+        // Checked twice, because a receipt may come a moment after the block.
         tracked.missingSince ??= clock.steady();
         if (clock.steady() - tracked.missingSince < BELIEVED_AFTER_MS) return;
         await this.#giveUpNonce(held, tracked);
@@ -304,7 +308,8 @@ export class LaneFollowing {
 
   async #correct(held: HeldLane, { used, missing }: Counted, head: Head): Promise<void> {
     const { state, leases, broadcaster, clock } = this.options;
-    if (used > state.next) throw new ReopenLane('the chain is ahead of it');
+    if (used > state.next)
+      throw new ReopenLane('the chain counts more account nonces than the lane');
     const gaps = missing.filter((nonce) => nonce >= used && state.get(nonce) === undefined);
     const [first] = gaps;
     if (first === undefined) {
@@ -313,7 +318,7 @@ export class LaneFollowing {
     }
     state.notFinalFrom(first);
     if (gaps.length > GAPS_MOST) {
-      // Nothing was ever signed for them: they are given out again.
+      // No transaction was ever signed for them, so they are allocated again.
       if (!(await leases.setNext(held, state.next, used))) throw new ReopenLane('another nonce');
       state.next = used;
       return;
@@ -323,15 +328,15 @@ export class LaneFollowing {
       if (clock.steady() > until) break;
       const filler = await broadcaster.fillGap(held, nonce, head);
       if (filler !== undefined) state.filled(filler);
-      // Nothing to pay it with now: the nodes are not asked again at once.
+      // There is no gas for it now, so the nodes are not asked again at once.
       else this.#doubtsUntil = clock.steady() + DOUBT_MS;
     }
   }
 }
 
-/** Those of which a node said that their nonce is used, since this was last asked. */
+/** Attempts whose nonce a node reported as used since the last call. */
 function takeNonceReportedUsed(attempts: readonly TrackedAttempt[]): ReadonlySet<TrackedAttempt> {
-  const reported = attempts.filter(({ isNonceReportedUsed: isSaidUsed }) => isSaidUsed);
+  const reported = attempts.filter(({ isNonceReportedUsed }) => isNonceReportedUsed);
   for (const tracked of reported) tracked.isNonceReportedUsed = false;
   return new Set(reported);
 }
@@ -339,12 +344,12 @@ function takeNonceReportedUsed(attempts: readonly TrackedAttempt[]): ReadonlySet
 const LOOK_AGAIN_FIRST_MS = 50;
 const LOOK_AGAIN_MOST_MS = 500;
 
-/** When a block is looked at again for what it does not show yet: less and less often. */
+/** Paces repeated looks at one block: less and less often. */
 class LookPace {
   #waitMs = 0;
   #at: number | undefined;
 
-  /** Whether something is looked for. */
+  /** Whether something is being looked for. */
   get isOn(): boolean {
     return this.#at !== undefined;
   }

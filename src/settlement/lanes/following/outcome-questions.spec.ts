@@ -19,7 +19,7 @@ const USED = 'invalid_exact_evm_nonce_already_used';
 const REQUEUE: OutcomeVerdict = { kind: 'requeue' };
 const assetOf = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`;
 
-type Judgement = () => Promise<OutcomeVerdict>;
+type Resolution = () => Promise<OutcomeVerdict>;
 
 /** Questions about outcomes, asked beside a lane of code that may be hostile. */
 describe('OutcomeQuestions', () => {
@@ -27,7 +27,7 @@ describe('OutcomeQuestions', () => {
   let chain: TestChain;
   let state: LaneState;
   let unresolved: UnresolvedUses;
-  let judgement: Judgement;
+  let resolution: Resolution;
   let asked: { readonly id: string; readonly inclusion: Inclusion | undefined }[];
   let askedAgain: SentBefore[];
   let faults: unknown[];
@@ -38,16 +38,16 @@ describe('OutcomeQuestions', () => {
     chain = new TestChain();
     state = new LaneState(64, () => undefined, clock);
     unresolved = new UnresolvedUses();
-    judgement = () => Promise.resolve(REQUEUE);
+    resolution = () => Promise.resolve(REQUEUE);
     [asked, askedAgain, faults] = [[], [], []];
     const resolver: OutcomeResolver = {
       resolve: (id, _, __, inclusion) => {
         asked.push({ id, inclusion });
-        return judgement();
+        return resolution();
       },
       resolveAgain: (_, __, sent) => {
         askedAgain.push(sent);
-        return judgement();
+        return resolution();
       },
     };
     const onError = (error: unknown): void => {
@@ -131,11 +131,11 @@ describe('OutcomeQuestions', () => {
   });
 
   describe('leaves room', () => {
-    const never: Judgement = () => new Promise(() => undefined);
+    const never: Resolution = () => new Promise(() => undefined);
     const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => `s${n}`);
 
     it('for other assets, however many payments there are of one that does not answer', async () => {
-      judgement = never;
+      resolution = never;
       ask(tracked(ids(20)));
       await clock.pass(0);
       expect(asked).toHaveLength(8);
@@ -145,7 +145,7 @@ describe('OutcomeQuestions', () => {
     });
 
     it('for the lane: no more than 64 are asked at once', async () => {
-      judgement = never;
+      resolution = never;
       for (let n = 1; n <= 9; n += 1) {
         ask(
           tracked(
@@ -159,7 +159,7 @@ describe('OutcomeQuestions', () => {
     });
 
     it('once what does not answer has been given up', async () => {
-      judgement = never;
+      resolution = never;
       const one = tracked(ids(9));
       ask(one);
       await clock.pass(0);
@@ -174,7 +174,7 @@ describe('OutcomeQuestions', () => {
   describe('gives up after three blocks in which nothing was found out', () => {
     const away = new ChainUnavailableError(CHAIN_ID, 'logs');
 
-    it.each<[string, Judgement, number, string, number]>([
+    it.each<[string, Resolution, number, string, number]>([
       ['no search finds it', () => Promise.resolve({ kind: 'waiting' }), 0, 'search_failed', 0],
       ['no node answers', () => Promise.reject(away), 0, 'search_failed', 0],
       [
@@ -193,7 +193,7 @@ describe('OutcomeQuestions', () => {
       ],
       ['a token burns its time', () => new Promise(() => undefined), 2000, 'state_unreadable', 0],
     ])('%s', async (_, given, waitMs, why, faultCount) => {
-      judgement = given;
+      resolution = given;
       const one = tracked(['a']);
       expect(await answered(one, waitMs)).toEqual([]);
       await clock.pass(250);
@@ -204,7 +204,7 @@ describe('OutcomeQuestions', () => {
     });
 
     it('not while the chain stands still', async () => {
-      judgement = () => Promise.reject(away);
+      resolution = () => Promise.reject(away);
       const one = tracked(['a']);
       for (let round = 0; round < 9; round += 1) {
         ask(one);
@@ -216,7 +216,7 @@ describe('OutcomeQuestions', () => {
     });
 
     it('not what may still land', async () => {
-      judgement = () => Promise.reject(away);
+      resolution = () => Promise.reject(away);
       const one = tracked(['a'], { isMined: false });
       for (let round = 0; round < 5; round += 1) {
         chain.mine();
@@ -229,19 +229,19 @@ describe('OutcomeQuestions', () => {
 
     it('and begins to count again once something was found out', async () => {
       const one = tracked(['a']);
-      judgement = () => Promise.reject(away);
+      resolution = () => Promise.reject(away);
       await answered(one);
       await clock.pass(250);
       await answered(one);
       await clock.pass(1000);
-      judgement = () => Promise.resolve(REQUEUE);
+      resolution = () => Promise.resolve(REQUEUE);
       expect(await answered(one)).toEqual(['requeue']);
-      judgement = () => Promise.reject(away);
+      resolution = () => Promise.reject(away);
       expect(await answered(one)).toEqual([]);
     });
 
     it('with a pause after each, so that one that fails at once does not fill the lane', async () => {
-      judgement = () => Promise.reject(away);
+      resolution = () => Promise.reject(away);
       const one = tracked(['a']);
       await answered(one);
       await clock.pass(249);
@@ -254,7 +254,7 @@ describe('OutcomeQuestions', () => {
   });
 
   it('does not count a search as a try, and looks after it twice a second', async () => {
-    judgement = () => Promise.resolve({ kind: 'searching' });
+    resolution = () => Promise.resolve({ kind: 'searching' });
     const one = tracked(['a']);
     for (let round = 1; round <= 5; round += 1) {
       expect(await answered(one)).toEqual([]);

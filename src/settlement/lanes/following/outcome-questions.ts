@@ -4,7 +4,7 @@ import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { ParkReason } from '../../ledger/lane-store.js';
-import { isPassing } from '../lane-errors.js';
+import { isTransient } from '../lane-errors.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { TrackedAttempt } from '../state/tracked-attempt.js';
@@ -15,16 +15,16 @@ interface OutcomeQuestionsOptions {
   readonly state: LaneState;
   readonly resolver: OutcomeResolver;
   readonly unresolved: UnresolvedUses;
-  /** Told of what should not happen. */
+  /** Called with unexpected errors. */
   readonly onError: (error: unknown) => void;
   readonly clock: Clock;
 }
 
-/** Questions under way at once, altogether and of one asset, and how long one may take. */
+/** Limits of questions at once, for all and for one asset, and of the time of one. */
 const MOST = 64;
 const MOST_OF_ASSET = 8;
 const LIMIT_MS = 2000;
-/** A search says by itself when it has ended; this is how often it is asked for at least. */
+/** A search reports its end; it is also polled at this interval. */
 const SEARCH_PAUSE_MS = 500;
 
 /** The subject of a question. */
@@ -36,7 +36,7 @@ export interface Question {
   readonly id: string;
   readonly payment: AcceptedPayment;
   readonly subject: Subject;
-  /** The block by which it is judged. */
+  /** The final block that decides. */
   readonly finalized: BlockHeader;
 }
 
@@ -46,8 +46,8 @@ export type Answer =
   | { readonly kind: 'unknown'; readonly question: Question; readonly why: ParkReason };
 
 /**
- * Asks beside a lane what became of settlements. The questions run the code of tokens and search the
- * chain: each is bounded in time, those of one asset in number, and each is tried a few times.
+ * Resolves settlements in the background of a lane. The questions run code of tokens and search the chain: each is
+ * limited in time, those of one asset in number, and each is tried a few times.
  */
 export class OutcomeQuestions {
   readonly #tasks: BackgroundTasks<OutcomeVerdict>;
@@ -72,7 +72,7 @@ export class OutcomeQuestions {
     this.#tries.clear();
   }
 
-  /** Asks, unless it is being asked already, or was a moment ago. */
+  /** Asks, unless the question is in progress or was asked a moment ago. */
   ask(about: Omit<Question, 'finalized'>, { finalized }: Head): void {
     const { id, payment } = about;
     if (finalized === undefined) return;
@@ -91,7 +91,7 @@ export class OutcomeQuestions {
     }
     const use = unresolved.get(id);
     if (use === undefined) return Promise.resolve({ kind: 'waiting' });
-    // The ledger knows no transaction of it, so no copy of one can have used it.
+    // The ledger has no transaction of it, so no copy of one can have used it.
     const { sentBefore = { sinceBlock: use.sinceBlock, hashes: [] } } = use.taken;
     return resolver.resolveAgain(id, payment, sentBefore, finalized);
   }
@@ -103,7 +103,8 @@ export class OutcomeQuestions {
       this.#asked.delete(result.key);
       if (question === undefined || !this.#isOpen(question)) return [];
       if (result.kind === 'done') return this.#answerOf(question, result.value, head);
-      if (result.kind === 'failed' && !isPassing(result.error)) this.options.onError(result.error);
+      if (result.kind === 'failed' && !isTransient(result.error))
+        this.options.onError(result.error);
       const why = result.kind === 'late' ? 'state_unreadable' : 'search_failed';
       return this.#unknown(question, why, head);
     });
@@ -119,17 +120,17 @@ export class OutcomeQuestions {
     return [{ kind: 'verdict', question, verdict }];
   }
 
-  /** Nothing was found out. It is tried again a few times. */
+  /** No result. The question is repeated a few times. */
   #unknown(question: Question, why: ParkReason, { latest }: Head): readonly Answer[] {
     const { id, subject } = question;
     const isLast = this.#tries.failed(id, this.options.clock.steady(), latest.number);
-    // What may still land is asked for as long as it may.
+    // A settlement that may still be mined is followed until it no longer can be.
     if (!isLast || (subject.kind === 'attempt' && !subject.isFinal)) return [];
     this.#tries.forget(id);
     return [{ kind: 'unknown', question, why }];
   }
 
-  /** Whether the lane still has it, at the attempt that it was asked for. */
+  /** Whether the lane still has it, in the attempt of the question. */
   #isOpen({ id, subject }: Question): boolean {
     const { state, unresolved } = this.options;
     if (subject.kind === 'unresolved') return unresolved.get(id) !== undefined;
@@ -139,7 +140,7 @@ export class OutcomeQuestions {
   }
 }
 
-/** That it is unused in a block before the one that showed it used says nothing. */
+/** "Unused" in a block before the one that showed the authorization used proves nothing. */
 function isTooEarly({ subject, finalized }: Question, { kind }: OutcomeVerdict): boolean {
   if (kind !== 'requeue' || subject.kind === 'attempt') return false;
   return finalized.number <= subject.sinceBlock;

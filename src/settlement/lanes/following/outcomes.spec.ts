@@ -68,7 +68,7 @@ describe('Outcomes', () => {
   let lane: LaneWorld;
   let outcomes: Outcomes;
   let unresolved: UnresolvedUses;
-  let told: string[];
+  let observed: string[];
   let finished: string[];
   let reverts: string[];
   let suspected: string[];
@@ -78,7 +78,7 @@ describe('Outcomes', () => {
     lane = await aLaneWorld();
     const { store, state, chain, clock } = lane;
     unresolved = new UnresolvedUses();
-    [told, finished, reverts, suspected, costs] = [[], [], [], [], []];
+    [observed, finished, reverts, suspected, costs] = [[], [], [], [], []];
     const { queue, attempts, endings } = store;
     const { closeAttempt } = attempts;
     attempts.closeAttempt = (held, accountNonce, costWei) => {
@@ -94,10 +94,10 @@ describe('Outcomes', () => {
       resolver: chain,
       unresolved,
       clock,
-      observer: recordingObserver(told),
+      observer: recordingObserver(observed),
       suspensions: { noteRevert: (asset) => reverts.push(asset), isSuspended: () => false },
       assetSuspensions: { suspended: [], noteWithoutEvidence: (asset) => suspected.push(asset) },
-      events: { finished: (ids) => finished.push(...ids), troubleChanged: () => undefined },
+      events: { finished: (ids) => finished.push(...ids), conditionChanged: () => undefined },
     });
   });
 
@@ -124,7 +124,7 @@ describe('Outcomes', () => {
   };
 
   /** Asks, and writes what the answer is. */
-  async function judged(): Promise<void> {
+  async function result(): Promise<void> {
     await finalize();
     await lane.clock.pass(0);
     await collect();
@@ -146,7 +146,11 @@ describe('Outcomes', () => {
         isPaid: true,
         logIndex: 1,
       });
-      expect([finished, told, costs]).toEqual([['a', 'b'], ['ended'], [[0, 50_000n * 10n ** 9n]]]);
+      expect([finished, observed, costs]).toEqual([
+        ['a', 'b'],
+        ['ended'],
+        [[0, 50_000n * 10n ** 9n]],
+      ]);
       expect([lane.state.hasAttempts, lane.chain.asked]).toEqual([false, []]);
     });
 
@@ -192,20 +196,20 @@ describe('Outcomes', () => {
       ['was presented elsewhere', unpaid({ state: 'foreign', reason: USED }), 'foreign', 'b'],
       ['was paid by a copy', unpaid({ state: 'foreign', isPaid: true }), 'foreign', 'b'],
       ['is unused and goes again', { kind: 'requeue' }, 'queued', ''],
-    ])('%s', async (_, verdict, state, told) => {
+    ])('%s', async (_, verdict, state, observed) => {
       lane.chain.verdicts.set('b', verdict);
       await mined(['a']);
       final();
-      await judged();
+      await result();
       expect(states('a', 'b')).toEqual(['finalized', state]);
-      expect(finished).toEqual(['a', ...(told === '' ? [] : [told])]);
+      expect(finished).toEqual(['a', ...(observed === '' ? [] : [observed])]);
       expect([lane.chain.asked, lane.state.hasAttempts]).toEqual([['b'], false]);
     });
 
     it('goes again alone, since it was not paid in company', async () => {
       await mined(['a']);
       final();
-      await judged();
+      await result();
       const [again] = await lane.store.queue.take(lane.lease, 1);
       expect(again).toMatchObject({ id: 'b', goesAlone: true, sentBefore: { sinceBlock: 100n } });
     });
@@ -215,8 +219,12 @@ describe('Outcomes', () => {
       lane.store.claims.tell('b');
       lane.chain.verdicts.set('b', unpaid());
       final();
-      await judged();
-      expect([states('b'), finished, told.slice(-1)]).toEqual([['queued'], ['a'], ['resubmitted']]);
+      await result();
+      expect([states('b'), finished, observed.slice(-1)]).toEqual([
+        ['queued'],
+        ['a'],
+        ['resubmitted'],
+      ]);
     });
 
     it('is held against its payer when it failed, and against no payer when it expired', async () => {
@@ -224,7 +232,7 @@ describe('Outcomes', () => {
       lane.chain.verdicts.set('b', unpaid());
       await mined([], false);
       final();
-      await judged();
+      await result();
       const payer = aPayment(1).authorization.from;
       expect([...lane.store.reverts]).toEqual([[payer, 1]]);
     });
@@ -236,7 +244,7 @@ describe('Outcomes', () => {
       lane.chain.verdicts.set('b', unpaid());
       await mined(isSuccess ? ['a'] : [], isSuccess);
       final();
-      await judged();
+      await result();
       expect(suspected).toEqual(expected);
     });
 
@@ -244,7 +252,7 @@ describe('Outcomes', () => {
       lane.chain.verdicts.set('b', { kind: 'searching' });
       await mined(['a']);
       final();
-      await judged();
+      await result();
       expect([states('a', 'b'), costs]).toEqual([['finalized', 'broadcast'], []]);
       expect([...tracked().payments.keys()]).toEqual(['b']);
     });
@@ -267,7 +275,7 @@ describe('Outcomes', () => {
       }
       expect([stages('b'), lane.state.hasAttempts]).toEqual([['parked'], false]);
       expect(lane.store.claims.get('b')).toMatchObject({ why, sinceBlock: 100n });
-      expect([told.includes('parked'), finished]).toEqual([true, ['a', 'b']]);
+      expect([observed.includes('parked'), finished]).toEqual([true, ['a', 'b']]);
       // Not before a quarter of a minute is over.
       expect(await lane.store.endings.dueParked(CHAIN_ID, 10)).toEqual([]);
       await lane.clock.pass(15_000);
@@ -278,8 +286,8 @@ describe('Outcomes', () => {
       lane.chain.resolve = () => Promise.reject(new TypeError('a fault'));
       await mined(['a']);
       final();
-      await judged();
-      expect([told.includes('failed'), states('b')]).toEqual([true, ['broadcast']]);
+      await result();
+      expect([observed.includes('failed'), states('b')]).toEqual([true, ['broadcast']]);
     });
   });
 
@@ -295,8 +303,19 @@ describe('Outcomes', () => {
     lane.chain.verdicts.set('p', ended('p'));
     await mined([], false);
     final();
-    await judged();
+    await result();
     expect([states('p'), [...lane.store.reverts.keys()]]).toEqual([['reverted'], [blamed]]);
+  });
+
+  it('holds a revert against whom the chain shows to be its cause', async () => {
+    lane.store.claims.claim('p', aPayment(1, { authorization: CLAIM }));
+    await lane.store.queue.ready(CHAIN_ID, ['p']);
+    await lane.sending.sendReady(lane.lease, () => true);
+    lane.chain.verdicts.set('p', ended('p', { blamed: ['a payer'] }));
+    await mined([], false);
+    final();
+    await result();
+    expect([...lane.store.reverts.keys()]).toEqual(['a payer']);
   });
 
   it('holds no success without effect against the token where the state of the escrow is the evidence', async () => {
@@ -306,7 +325,7 @@ describe('Outcomes', () => {
     lane.chain.verdicts.set('p', ended('p'));
     await mined([], true);
     final();
-    await judged();
+    await result();
     expect([states('p'), suspected]).toEqual([['reverted'], []]);
   });
 
@@ -336,7 +355,7 @@ describe('Outcomes', () => {
       outcomes.reset();
       await collect();
       expect(finished).toEqual([]);
-      await judged();
+      await result();
       expect(states('a')).toEqual(['reverted']);
     });
   });
@@ -350,9 +369,9 @@ describe('Outcomes', () => {
       await lane.send(...ids);
       await mined(isSuccess ? ['a'] : [], isSuccess);
       final();
-      await judged();
+      await result();
       expect(reverts).toHaveLength(expected);
-      expect(told.filter((one) => one.startsWith('batchReverted'))).toHaveLength(expected);
+      expect(observed.filter((one) => one.startsWith('batchReverted'))).toHaveLength(expected);
     });
   });
 

@@ -41,13 +41,13 @@ interface OutcomesOptions {
   readonly clock: Clock;
 }
 
-/** When a parked settlement is asked for again. */
+/** When a parked settlement is asked again. */
 const PARKED_MS = 15_000;
 
 /**
- * Brings settlements to their end. The reads that decide (they run the code of tokens, and search the chain) are
- * background tasks, each bounded in time; an outcome that stays unknown after some tries is parked, so that the lane
- * does not wait for it. All writes are made in the lane's own turns.
+ * Ends settlements. The reads that decide (they run code of tokens and search the chain) are background tasks with time
+ * limits. An outcome that stays unknown after some tries is parked, so that the lane does not wait for it. All writes
+ * are made in the lane's own turns.
  */
 export class Outcomes {
   readonly #questions: OutcomeQuestions;
@@ -65,14 +65,14 @@ export class Outcomes {
 
   // ---------------------------------------------------------------- asking
 
-  /** Ends what a final block shows paid, and asks for what it does not. */
+  /** Ends settlements that a final block shows as paid, and asks about the others. */
   async finalize(held: HeldLane, head: Head): Promise<void> {
     const { finalized } = head;
     if (finalized === undefined) return;
     for (const tracked of this.options.state.mined) {
       const { inclusion, finalBlock } = tracked;
       if (inclusion === undefined || inclusion.blockNumber > finalized.number) continue;
-      // That a block is as low as a final one does not make it part of the chain.
+      // A block at or below the final height is not always part of the chain: its hash decides.
       if (finalBlock !== inclusion.blockHash) continue;
       await this.#endPaid(held, tracked, inclusion);
       for (const item of tracked.items) {
@@ -85,7 +85,7 @@ export class Outcomes {
     }
   }
 
-  /** Asks for settlements that can not be paid any more, while their attempt is still on its way. */
+  /** Asks about settlements that can no longer be paid, while their attempt is still in flight. */
   expire(waiting: readonly TrackedAttempt[], head: Head): void {
     const { finalized } = head;
     if (finalized === undefined) return;
@@ -110,7 +110,7 @@ export class Outcomes {
 
   // ---------------------------------------------------------------- answers
 
-  /** Writes what was found out since this was last called. */
+  /** Writes the results since the last call. */
   async collect(held: HeldLane, head: Head): Promise<void> {
     for (const answer of this.#questions.collect(head)) {
       const { id, subject } = answer.question;
@@ -128,14 +128,14 @@ export class Outcomes {
     } else if (subject.kind === 'attempt') {
       await this.#requeue(held, subject.tracked, id);
     } else {
-      // The block that showed it used is gone: it can be sent after all.
+      // The block that showed it used was replaced, so it can be sent.
       await this.#giveBack(held, id);
     }
   }
 
   /**
-   * A transaction that succeeded without paying is held against the asset; not where the state of another contract shows
-   * what is paid.
+   * A transaction that succeeded without paying counts against the asset, except where the state of another contract
+   * shows the payment.
    */
   #noteEvidence({ payment, subject }: Question, { state }: Ending): void {
     if (subject.kind !== 'attempt' || state !== 'reverted') return;
@@ -168,13 +168,14 @@ export class Outcomes {
     const ended = endings.filter(({ id }) => !resubmitted.includes(id));
     observer.ended(held.lane, tracked?.attempt, ended);
     if (resubmitted.length > 0) observer.resubmitted(held.lane, resubmitted);
-    for (const { id, state } of endings) {
+    for (const { id, state, blamed } of endings) {
       const payment = tracked?.payments.get(id);
       tracked?.payments.delete(id);
       tracked?.stored.delete(id);
       unresolved.resolved(id);
       if (state === 'reverted' && payment !== undefined) {
-        await this.options.endings.noteRevert(payment.chainId, blamedFor(payment));
+        const { chainId } = payment;
+        await this.options.endings.noteRevert(chainId, blamed ?? blamedFor(payment));
       }
     }
     events.finished(ended.map(({ id }) => id));
@@ -234,7 +235,7 @@ export class Outcomes {
     await this.close(held, tracked);
   }
 
-  /** The nonce is final, and nothing of it is left to be found out. */
+  /** The nonce is final, and all its settlements are resolved. */
   async close(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
     const { attempts, state, observer, suspensions } = this.options;
     const { accountNonce, inclusion, attempt, assets } = tracked;
@@ -246,7 +247,7 @@ export class Outcomes {
   }
 }
 
-/** Wei that its account nonce has cost us; none where a transaction not ours used it. */
+/** Wei that its account nonce has cost; zero where another sender's transaction used it. */
 function costOf({ attempt, inclusion }: TrackedAttempt): bigint {
   if (inclusion === undefined) return 0n;
   return inclusion.gasUsed * inclusion.effectiveGasPrice + valueSentBy(attempt, inclusion);

@@ -15,14 +15,14 @@ describe('ParkedFollower', () => {
   let chain: TestChain;
   let store: MemoryLaneStore;
   let follower: ParkedFollower;
-  let told: string[];
+  let reported: string[];
   let finished: string[];
 
   beforeEach(async () => {
     clock = new TestClock();
     chain = new TestChain();
     store = new MemoryLaneStore(() => clock.now());
-    told = [];
+    reported = [];
     finished = [];
     follower = new ParkedFollower({
       chainId: CHAIN_ID,
@@ -33,9 +33,9 @@ describe('ParkedFollower', () => {
         finished: (ids) => {
           finished.push(...ids);
         },
-        troubleChanged: () => undefined,
+        conditionChanged: () => undefined,
       },
-      observer: recordingObserver(told),
+      observer: recordingObserver(reported),
       clock,
     });
     await park('a');
@@ -64,7 +64,7 @@ describe('ParkedFollower', () => {
     await rounds(2);
     expect(store.claims.stateOf('a')).toBe('foreign');
     expect(finished).toEqual(['a']);
-    expect(told).toContain('ended');
+    expect(reported).toContain('ended');
   });
 
   it('sends again what is unused', async () => {

@@ -3,7 +3,7 @@ import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
 import type { LaneEndings, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
-import { isPassing } from '../lane-errors.js';
+import { isTransient } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type { LaneEvents, LaneHeads, OutcomeResolver, OutcomeVerdict } from '../ports.js';
 
@@ -20,14 +20,14 @@ interface ParkedFollowerOptions {
 const AT_ONCE = 16;
 const OF_ASSET = 4;
 const QUESTION_MS = 10_000;
-/** A search that it waits for may take this long; the ledger keeps it for us a little longer. */
+/** A search may take this long; the ledger reserves it a little longer. */
 const SEARCH_MS = 25_000;
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 600_000;
 
 /**
- * Asks again for settlements whose outcome could not be read, apart from all lanes: any worker of the
- * chain does it, with pauses that double, until the outcome is known.
+ * Resolves settlements with an unreadable outcome, outside the lanes: any worker of the chain asks again, with doubling
+ * pauses, until the outcome is known.
  */
 export class ParkedFollower {
   readonly #answers: BackgroundTasks<OutcomeVerdict>;
@@ -46,7 +46,7 @@ export class ParkedFollower {
     });
   }
 
-  /** One round: writes what was found out since the last one, and asks for what is due. */
+  /** Writes the outcomes found since the last round, and starts the searches that are due. */
   async round(): Promise<void> {
     await this.#write();
     const finalized = this.options.heads.current?.finalized;
@@ -64,7 +64,7 @@ export class ParkedFollower {
     const isAsked = this.#answers.start(id, assetNameOf(payment), () =>
       this.options.resolver.resolveAgain(id, payment, sentBefore, finalized),
     );
-    // Where there is no room it is due again by itself.
+    // Without a free place it becomes due again by itself.
     if (!isAsked || this.#asked.has(id)) return;
     this.#asked.set(id, { parked, since: this.options.clock.steady() });
   }
@@ -77,7 +77,7 @@ export class ParkedFollower {
       const isSearching = result.kind === 'done' && result.value.kind === 'searching';
       if (isSearching && this.options.clock.steady() - asked.since < SEARCH_MS) return [];
       this.#asked.delete(result.key);
-      if (result.kind === 'failed' && !isPassing(result.error)) {
+      if (result.kind === 'failed' && !isTransient(result.error)) {
         observer.failed(`${chainId}`, 'parked', result.error);
       }
       return [this.#unparkingOf(asked.parked, result.kind === 'done' ? result.value : undefined)];

@@ -1,6 +1,6 @@
-/** How long after a fruitless try the next one may begin, milliseconds. */
+/** Pauses after failed tries, milliseconds. */
 const PAUSES_MS = [250, 1000] as const;
-/** After so many fruitless tries something else has to happen. */
+/** Limit of failed tries. */
 const MOST = 3;
 
 interface Tried {
@@ -12,8 +12,8 @@ interface Tried {
 }
 
 /**
- * Counts fruitless tries at something, by key. One counts when there is a newer block than at the one
- * before: while a chain stands still, or cannot be asked, the fault is not in what is tried.
+ * Counts failed tries by key. A try counts when there is a newer block than at the previous one: while a chain stands
+ * still or does not answer, the subject is not at fault.
  */
 export class Tries {
   readonly #tried = new Map<string, Tried>();
@@ -34,7 +34,7 @@ export class Tries {
     return tried.count >= MOST;
   }
 
-  /** Nothing was tried; it can be from this moment of the steady clock on. */
+  /** Nothing was tried; it can be tried from this time of the steady clock on. */
   wait(key: string, until: number): void {
     const tried = this.#tried.get(key) ?? { count: 0, notBefore: 0, atBlock: -1n };
     tried.notBefore = until;

@@ -9,9 +9,9 @@ interface UnresolvedUse {
 }
 
 /**
- * Settlements that were unused when they were accepted, and used when they should have been sent. Either a copier used a
- * lane's attempt or the ledger lost one, and then the payee has its money because of this facilitator. They get no
- * answer before a final block decides.
+ * Settlements that were unused when accepted, and used before they were sent. Either another program copied a lane's attempt
+ * or the ledger lost one, and then this facilitator has paid the payee. They get no answer before a final block
+ * decides.
  */
 export class UnresolvedUses {
   readonly #uses = new Map<string, UnresolvedUse>();

@@ -9,8 +9,8 @@ import type { Preparation } from '../../../protocol/schemes/scheme.js';
 import type { PreparationLook, PreparationReader } from '../ports.js';
 
 /**
- * Reads how far a payer's own transaction is: from one endpoint, where it can be sent or has done its work, and
- * else from two. One that is wrong would have the payer funded, its payment refused and the payer suspended.
+ * Reads the state of a payer's own transaction: from one endpoint if it can be sent or has had its effect, otherwise
+ * from two. A wrong endpoint would otherwise make the payer be funded, its payment refused and the payer suspended.
  */
 export class ChainPreparationReader implements PreparationReader {
   constructor(private readonly chain: EvmChain) {}
@@ -19,7 +19,7 @@ export class ChainPreparationReader implements PreparationReader {
     const isEnough = (found: CallOutcome): boolean => (decodeUint(found) ?? -1n) >= least;
     const { value } = await this.chain.verifyNearHead<PreparationLook>(
       async (view) => {
-        // The nonce before the proof: a transaction that has used it has done its work by then.
+        // The nonce is read before the proof: a transaction that has used it has had its effect by then.
         const usedNonces = await view.transactionCount(payer, 'latest');
         const [found, balanceWei] = await Promise.all([view.call(proof), view.balance(payer)]);
         return { isDone: isEnough(found), usedNonces, balanceWei };

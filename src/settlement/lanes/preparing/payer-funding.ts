@@ -17,18 +17,18 @@ export interface PayerFundingOptions {
 }
 
 /**
- * - `waits`: on its way; the next block shows whether the payer is still short.
- * - `held`: the lane cannot send now, for a reason that is none of the payer's.
- * - `no_gas`: the lane has not the money now. `budget`: the money of the day is spent.
- * - `gone`: the settlement has no requester any more. `too_much`: more than the limit for one payer.
+ * - `waits`: in flight; the next block shows whether the payer still lacks coins.
+ * - `held`: the lane cannot send now, for a reason unrelated to the payer.
+ * - `no_gas`: the lane lacks the money now. `budget`: the daily budget is spent.
+ * - `gone`: no requester waits for the settlement any more. `too_much`: more than the limit for one payer.
  */
 type FundingResult = 'waits' | 'held' | 'no_gas' | 'gone' | 'budget' | 'too_much';
 
-/** Sends payers the native coins that their own transactions need and they are short of. */
+/** Sends payers the native coins that their own transactions need. */
 export class PayerFunding {
   constructor(private readonly options: PayerFundingOptions) {}
 
-  /** In the turn of the lane. @throws ReopenLane, LeaseLostError, RedisUnavailableError. */
+  /** Sends the payer's gas money in the turn of the lane. @throws ReopenLane, LeaseLostError, RedisUnavailableError. */
   async fund(
     held: HeldLane,
     { id, payment }: TakenSettlement,
@@ -37,12 +37,12 @@ export class PayerFunding {
   ): Promise<FundingResult> {
     const { state, heads, readiness, broadcaster, budgets } = this.options;
     const valueWei = topUpFor(balanceWei, transaction);
-    // Judged before it was claimed; but the ledger may say what it likes, and settings hold all the same.
+    // Checked before the claim; checked again because the ledger may be wrong, but the settings hold.
     if (valueWei > (budgets.topUpWei ?? 0n)) return 'too_much';
     const head = heads.current;
     if (head === undefined || !state.hasRoom) return 'held';
-    if (!(await readiness.isReady())) return state.trouble === 'no_gas' ? 'no_gas' : 'held';
-    // The lane goes on with what it can pay for: only this payer waits.
+    if (!(await readiness.isReady())) return state.condition === 'no_gas' ? 'no_gas' : 'held';
+    // The lane continues with payments it can afford; only this payer waits.
     if (!readiness.canSpend(readiness.costOf(FUND_GAS) + valueWei)) {
       state.fellShort();
       return 'no_gas';
@@ -57,7 +57,7 @@ export class PayerFunding {
         heads.look();
         return 'waits';
       case 'nonce':
-        throw new ReopenLane('the ledger has another nonce');
+        throw new ReopenLane('the ledger has another next nonce for the lane');
       case 'gone':
       case 'budget':
         return funded.kind;

@@ -274,7 +274,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
       aPayment(1, { authorization: aPermit2Authorization({ sponsoredApproval, deadline }) }),
     );
     await run();
-    expect([stages('a'), fundings(), lane.state.trouble]).toEqual([['work'], [], undefined]);
+    expect([stages('a'), fundings(), lane.state.condition]).toEqual([['work'], [], undefined]);
     // Its treasury has to know.
     expect(lane.state.isShort).toBe(true);
     await lane.clock.pass(9000);
@@ -301,7 +301,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
       await lane.send(id);
       await run();
       // Without a moment of rest, though the payer was short at each of these blocks.
-      expect([stages('a', id), lane.state.trouble]).toEqual([['work', 'attempt'], undefined]);
+      expect([stages('a', id), lane.state.condition]).toEqual([['work', 'attempt'], undefined]);
     }
     expect(fundings()).toEqual([]);
   });
@@ -373,7 +373,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
   it('takes no payment by another way than its own where approvals are not sponsored', async () => {
     lane = await aLaneWorld();
     const refused = { id: 'a', reason: 'permit2_allowance_required' } as const;
-    lane.chain.recheck = () => ({ refusals: [refused] });
+    lane.chain.preflight = () => ({ refusals: [refused] });
     await claim();
     await run();
     expect(stages('a')).toEqual(['withdrawn']);
@@ -383,11 +383,11 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
   it('looks again, after a moment, where a node that lags does not see the approval yet', async () => {
     payer = { ...payer, isDone: true };
     const lagging = { id: 'a', reason: 'permit2_allowance_required' } as const;
-    lane.chain.recheck = () => ({ refusals: [lagging] });
+    lane.chain.preflight = () => ({ refusals: [lagging] });
     await claim();
     await run(lane, 20);
     expect([stages('a'), asked]).toEqual([['work'], 1]);
-    lane.chain.recheck = () => ({});
+    lane.chain.preflight = () => ({});
     await lane.clock.pass(500);
     await run();
     expect(stages('a')).toEqual(['attempt']);
@@ -396,7 +396,7 @@ describe("a lane that prepares a payment by its payer's own transaction", () => 
   it('does not look again for ever', async () => {
     payer = { ...payer, isDone: true };
     const refused = { id: 'a', reason: 'permit2_allowance_required' } as const;
-    lane.chain.recheck = () => ({ refusals: [refused] });
+    lane.chain.preflight = () => ({ refusals: [refused] });
     await claim();
     await run(lane, 2);
     await lane.clock.pass(60_000);

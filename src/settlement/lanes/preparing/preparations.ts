@@ -18,7 +18,7 @@ import {
   type PreparationStep,
 } from '../../model/preparation-step.js';
 import { PLACE_MS, PLACES, type PlacesInUse } from '../../model/sponsoring-machine.js';
-import { isPassing } from '../lane-errors.js';
+import { isTransient } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
 import type { LaneChain, LaneEvents, PreparationReader } from '../ports.js';
 import { PayerFunding, type PayerFundingOptions } from './payer-funding.js';
@@ -37,11 +37,11 @@ interface PreparationsOptions extends PayerFundingOptions {
 
 const LOOKS_OF_ASSET_MOST = 16;
 const LOOK_MS = 2500;
-/** How long a place is kept for a payer whom the lane cannot pay for: others may need no money. */
+/** How long a place is kept for a payer whom the lane cannot fund: others may need no money. */
 const UNPAID_MS = 10_000;
-/** A state seen in one block alone may be undone by the next one. */
+/** A state in only one block may be undone by the next one. */
 const BELIEVED_AFTER_BLOCKS = 2n;
-/** After a look that told nothing, or that a simulation did not agree with. */
+/** Pause after a look without a result, or one that a simulation contradicted. */
 const LOOK_AGAIN_MS = 500;
 
 interface Waiting {
@@ -55,18 +55,17 @@ interface Waiting {
   restsUntil: number;
   /** The first block at which it seemed to come to nothing. */
   doubtedAt: bigint | undefined;
-  /** Since when the lane has not the money to send its payer what it is short of, by the steady clock. */
+  /** The time since which the lane lacks the money for this payer, by the steady clock. */
   unpaidSince: number | undefined;
 }
 
-/** Runs a step of the lane when those before it have ended. */
+/** Runs a step of the lane after the previous steps. */
 type InTurn = (step: () => Promise<void>) => Promise<void>;
 
 /**
- * Settlements in the hands of a lane whose payer's own transaction has to be mined first: the payer is sent
- * the native coins that it is short of, then its transaction is sent, then the settlement can be. Where each
- * of them stands is read from the ledger and the chain at every block: nothing of it is remembered that
- * another process would not find out.
+ * Settlements of a lane whose payer's own transaction has to be mined first: the payer gets the missing native coins,
+ * then its transaction is sent, then the settlement can be sent. The state of each is read from the ledger and the
+ * chain at every block, so that another process can continue.
  */
 export class Preparations {
   readonly #waiting = new Map<string, Waiting>();
@@ -89,7 +88,7 @@ export class Preparations {
     });
   }
 
-  /** Forgets all: a lane that is reopened finds them among the settlements it takes. */
+  /** Drops all state: a reopened lane finds the settlements again. */
   reset(): void {
     this.#looks.clear();
     this.#waiting.clear();
@@ -101,14 +100,14 @@ export class Preparations {
     return this.#waiting.size > 0;
   }
 
-  /** Those that are prepared since this was last called. */
+  /** Settlements whose preparation ended since the last call. */
   takePrepared(): readonly TakenSettlement[] {
     const prepared = this.#prepared;
     this.#prepared = [];
     return prepared;
   }
 
-  /** The places in use: the ledger lets a lane take no more settlements than there are places. */
+  /** The places in use: the ledger lets a lane take no more settlements than places. */
   get places(): PlacesInUse {
     const held = new Map<string, number>();
     for (const { taken } of this.#waiting.values()) {
@@ -118,7 +117,7 @@ export class Preparations {
     return { free: Math.max(0, PLACES - this.#waiting.size), held };
   }
 
-  /** Keeps what has to be prepared. @returns what can be judged now. */
+  /** Keeps settlements that need preparation. @returns those that can be simulated now. */
   keep(taken: readonly TakenSettlement[]): readonly TakenSettlement[] {
     return taken.filter((one) => {
       const preparation = this.options.preparationReader && preparationOf(one.payment);
@@ -136,16 +135,16 @@ export class Preparations {
   }
 
   /**
-   * A node that is a block behind the one that was looked at does not see what was prepared.
+   * A node one block behind does not see the preparation.
    *
-   * @returns whether the refusal is not believed yet.
+   * @returns whether the refusal has to be confirmed first.
    */
   holds(taken: TakenSettlement, reason: Reason): boolean {
     const { payment } = taken;
     const preparation = this.options.preparationReader && preparationOf(payment);
     const { insufficientAllowance } = actionOf(payment.authorization).reasons;
     if (preparation === undefined || reason !== insufficientAllowance) return false;
-    // A result for an earlier opening of the lane is dropped.
+    // A result for an earlier recovery of the lane is dropped.
     const since = this.#since.get(taken);
     if (since === undefined || this.#isOver(since, PLACE_MS)) return false;
     this.#wait(taken, preparation, this.options.clock.steady() + LOOK_AGAIN_MS);
@@ -155,7 +154,7 @@ export class Preparations {
   // ---------------------------------------------------------------- one round
 
   /**
-   * Draws the conclusions of what was looked at since, and looks at the newest block.
+   * Processes the results of looks, and looks at the newest block.
    *
    * @throws ReopenLane, LeaseLostError, RedisUnavailableError.
    */
@@ -169,7 +168,7 @@ export class Preparations {
       if (waiting === undefined) continue;
       if (result.kind === 'done') await this.#conclude(held, waiting, result.value, inTurn);
       else this.#lookAgain(waiting);
-      if (result.kind === 'failed' && !isPassing(result.error)) {
+      if (result.kind === 'failed' && !isTransient(result.error)) {
         observer.failed(lane, 'preparation', result.error);
       }
     }
@@ -214,7 +213,7 @@ export class Preparations {
         this.#prepared.push(taken);
         return;
       case 'send':
-        // Whatever the nodes answer: the next block shows what became of it.
+        // The nodes' replies do not matter, because the next block shows the outcome.
         void this.#sendPayers(preparation.transaction.raw);
         break;
       case 'fund':
@@ -227,7 +226,7 @@ export class Preparations {
     await this.#doubt(held, waiting, step);
   }
 
-  /** That it has come to nothing is believed when a later block says the same. */
+  /** A preparation counts as failed only when a later block confirms it. */
   async #doubt(held: HeldLane, waiting: Waiting, step: PreparationStep): Promise<void> {
     const newest = this.options.heads.current?.latest.number;
     if (step !== 'lost' && step !== 'spent') {
@@ -244,7 +243,7 @@ export class Preparations {
     try {
       await chain.broadcast(raw);
     } catch (error) {
-      if (!isPassing(error)) observer.failed(lane, 'preparation', error);
+      if (!isTransient(error)) observer.failed(lane, 'preparation', error);
     }
   }
 
@@ -261,7 +260,7 @@ export class Preparations {
     if (funded === 'budget') await this.#refuse(held, waiting, 'budget_exhausted');
   }
 
-  /** Its time is counted for its payer only while the next step is the payer's. Another lane may be able to send. */
+  /** The payer's time counts only while the next step is the payer's. Another lane may be able to send. */
   async #giveBack(held: HeldLane, { id }: TakenSettlement): Promise<void> {
     this.#waiting.delete(id);
     await this.options.queue.giveBack(held, [id]);
@@ -269,7 +268,7 @@ export class Preparations {
 
   // ---------------------------------------------------------------- the end
 
-  /** Refuses payments that wait for too long, or expire. */
+  /** Refuses payments that waited too long or expired. */
   async #giveUp(held: HeldLane): Promise<void> {
     const nowSeconds = BigInt(Math.floor(this.options.clock.now() / 1000));
     for (const waiting of [...this.#waiting.values()]) {
@@ -277,7 +276,7 @@ export class Preparations {
       if (deadlineOf(payment) <= nowSeconds) {
         await this.#refuse(held, waiting, actionOf(payment.authorization).reasons.expired);
       } else if (this.#isOver(waiting.unpaidSince, UNPAID_MS)) {
-        // Where the lane never had the money nothing of the payer's has failed.
+        // If the lane never had the money, the payer is not at fault.
         await this.#refuse(held, waiting, 'no_gas');
       } else if (this.#isOver(waiting.since, PLACE_MS)) {
         await this.#refuse(held, waiting, waiting.preparation.failed);

@@ -175,21 +175,21 @@ describe('a treasury', () => {
   it('never spends more than the cap of a day, gas included', async () => {
     await start(REFILL + GAS - GWEI);
     await look();
-    expect([attempts(), treasury.refills?.trouble]).toEqual([[], 'budget_exhausted']);
+    expect([attempts(), treasury.refills?.condition]).toEqual([[], 'budget_exhausted']);
     await start(REFILL + GAS);
     await look();
     expect(refills()).toHaveLength(1);
     await finish(0);
     levels = [level(OTHER, 0)];
     await look();
-    expect([attempts(), treasury.refills?.trouble]).toEqual([[], 'budget_exhausted']);
+    expect([attempts(), treasury.refills?.condition]).toEqual([[], 'budget_exhausted']);
   });
 
   it('does not sign what is beyond the cap of a day', async () => {
     await start(REFILL - 1n);
     await look();
     expect([attempts(), treasury.signer.values]).toEqual([[], []]);
-    expect(treasury.refills?.trouble).toBe('budget_exhausted');
+    expect(treasury.refills?.condition).toBe('budget_exhausted');
   });
 
   it('counts what a refill cost for the day on which it was charged', async () => {
@@ -211,10 +211,10 @@ describe('a treasury', () => {
     levels = [];
     chain.balances.set(SIGNER, REFILL + GAS - 1n);
     await look();
-    expect(treasury.refills?.trouble).toBe('no_gas');
+    expect(treasury.refills?.condition).toBe('no_gas');
     levels = [level(LOW, 0)];
     await look();
-    expect([attempts(), treasury.refills?.trouble]).toEqual([[], 'no_gas']);
+    expect([attempts(), treasury.refills?.condition]).toEqual([[], 'no_gas']);
     chain.balances.set(SIGNER, REFILL + GAS);
     await clock.pass(2001);
     await look();

@@ -6,7 +6,7 @@ import type { HeldLane } from '../../ledger/lane-store.js';
 import type { RefillRecord, RefillResult, RefillStore } from '../../ledger/refill-store.js';
 import { type Attempt, mostCostOf, type Transfer } from '../../model/attempt.js';
 import { dayOf, feesFor, gweiOf, WEI_PER_GWEI } from '../../model/gas-price.js';
-import type { LaneTrouble } from '../../model/lane-status.js';
+import type { LaneCondition } from '../../model/lane-status.js';
 import {
   type LaneLevel,
   lowLanes,
@@ -64,21 +64,21 @@ const LOOK_MS = 2000;
 const NOTHING_SPENT: RefillRecord = { spentGwei: 0n, last: undefined };
 
 /**
- * What a treasury sends in place of settlements: native coins to the lane that needs them most, one transfer at a
- * time, until it is final. Sent, it is followed like every attempt of a lane.
+ * Sends for a treasury: native coins to the lane that needs them most, one transfer at a time, until it is final. A
+ * sent transfer is followed like every attempt of a lane.
  */
 export class RefillSending implements Sending {
   /** The follower of the sent attempts waits for blocks. */
   readonly isWaiting = false;
   #lookAt = Number.NEGATIVE_INFINITY;
   #book = NOTHING_SPENT;
-  #trouble: LaneTrouble | undefined;
+  #condition: LaneCondition | undefined;
 
   constructor(private readonly options: RefillSendingOptions) {}
 
-  /** Why it could not refill a lane at its last look, beside what troubles every lane. */
-  get trouble(): LaneTrouble | undefined {
-    return this.#trouble;
+  /** Why it could not refill a lane at its last look, besides the conditions of every lane. */
+  get condition(): LaneCondition | undefined {
+    return this.#condition;
   }
 
   get status(): TreasuryStatus {
@@ -104,7 +104,7 @@ export class RefillSending implements Sending {
     if (!(await readiness.isReady())) return;
     try {
       // Until the previous refill is final its cost is unknown, and the chain may still drop it.
-      if (!state.hasAttempts && isGoing()) this.#trouble = await this.#refillOne(held);
+      if (!state.hasAttempts && isGoing()) this.#condition = await this.#refillOne(held);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       readiness.rest('chain_unavailable');
@@ -116,7 +116,7 @@ export class RefillSending implements Sending {
   }
 
   /** @returns what keeps it from refilling a lane. @throws ChainUnavailableError */
-  async #refillOne(held: HeldLane): Promise<LaneTrouble | undefined> {
+  async #refillOne(held: HeldLane): Promise<LaneCondition | undefined> {
     const { treasury, chain, heads, readiness, gasEstimates } = this.options;
     const { rules } = treasury;
     const head = heads.current;
@@ -126,7 +126,7 @@ export class RefillSending implements Sending {
     const low = lowLanes(chain.chainId, await treasury.levels(), rules);
     for (const { address: to, mark } of low) {
       const { balanceWei, usedNonces } = await treasury.look(to);
-      // A node that has not seen the refill before would show this lane as it was then.
+      // A node without the previous refill would show the lane's old balance.
       if (usedNonces < this.options.state.next) return undefined;
       const valueWei = refillFor(balanceWei, settlementWei, mark, rules);
       // A transfer runs the code of its receiver, and has no gas for that.
@@ -139,7 +139,7 @@ export class RefillSending implements Sending {
     return readiness.canSpend(full) ? undefined : 'no_gas';
   }
 
-  async #send(held: HeldLane, refill: Transfer, head: Head): Promise<LaneTrouble | undefined> {
+  async #send(held: HeldLane, refill: Transfer, head: Head): Promise<LaneCondition | undefined> {
     const { heads, state, broadcaster } = this.options;
     const attempt = await this.#sign(refill, head);
     if (typeof attempt === 'string') return attempt;
@@ -152,7 +152,7 @@ export class RefillSending implements Sending {
         return undefined;
       case 'nonce':
       case 'in_flight':
-        throw new ReopenLane('the ledger has another nonce');
+        throw new ReopenLane('the ledger has another next nonce for the lane');
       case 'paused':
         return undefined;
       case 'budget':
@@ -160,14 +160,14 @@ export class RefillSending implements Sending {
     }
   }
 
-  async #sign(refill: Transfer, head: Head): Promise<Attempt | LaneTrouble> {
+  async #sign(refill: Transfer, head: Head): Promise<Attempt | LaneCondition> {
     const { signer, fees: markets, state } = this.options;
     const fees = feesFor(await markets.market(head));
     if (fees === undefined) return 'gas_price_cap';
     const call = { to: refill.to, data: '0x' } as const;
     const order = { call, valueWei: refill.valueWei, accountNonce: state.next, gas: FUND_GAS };
     const signed = await signer?.sign({ ...order, fees, isNoop: false });
-    // What a day may not cost is not signed at all.
+    // A transfer above the budget of the day is not signed at all.
     if (signed === undefined)
       return signer?.isAvailable === true ? 'budget_exhausted' : 'signer_unavailable';
     return {

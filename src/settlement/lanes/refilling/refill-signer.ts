@@ -6,8 +6,8 @@ import type { TransactionOrder, TransactionSigner } from '../ports.js';
 import { FUND_GAS } from '../sending/broadcaster.js';
 
 /**
- * The signer of a treasury. Whatever it is asked for, and whatever the ledger says, it signs two things: native coins
- * for a lane that settings name, within the cap of a day, and a transfer of nothing to itself.
+ * The signer of a treasury. It trusts neither its caller nor the ledger, and signs only two things: native coins for a
+ * lane in the settings, within the daily limit, and a transfer of zero to itself.
  */
 export class RefillSigner implements TransactionSigner {
   constructor(

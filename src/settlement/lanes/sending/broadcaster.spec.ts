@@ -31,7 +31,7 @@ describe('Broadcaster', () => {
   let clock: TestClock;
   let chain: TestChain;
   let store: MemoryLaneStore;
-  let told: string[];
+  let observed: string[];
   let orders: TransactionOrder[];
   let budgets: { laneWei: bigint | undefined; payeeWei: bigint | undefined };
   let broadcaster: Broadcaster;
@@ -43,7 +43,7 @@ describe('Broadcaster', () => {
     clock = new TestClock();
     chain = new TestChain();
     store = new MemoryLaneStore(() => clock.now());
-    told = [];
+    observed = [];
     orders = [];
     budgets = { laneWei: undefined, payeeWei: undefined };
     batchSuffix = undefined;
@@ -73,7 +73,7 @@ describe('Broadcaster', () => {
       chain,
       attempts: store.attempts,
       clock,
-      observer: recordingObserver(told),
+      observer: recordingObserver(observed),
       budgets: budgets satisfies DailyBudgets,
       fees: chain.fees,
       signer: hasKey ? signer : undefined,
@@ -122,14 +122,14 @@ describe('Broadcaster', () => {
       await sent('a');
       expect(chain.sent).toHaveLength(1);
       expect(known).toEqual(chain.sent);
-      expect(told).toEqual(['sent', 'broadcast']);
+      expect(observed).toEqual(['sent', 'broadcast:56']);
     });
 
     it('nothing while the key does not sign, and takes no nonce for it', async () => {
       const items = await taken('a');
       canSign = false;
       expect(await send(items)).toEqual({ kind: 'no_signature' });
-      expect([stored(), chain.sent, told]).toEqual([[], [], []]);
+      expect([stored(), chain.sent, observed]).toEqual([[], [], []]);
       canSign = true;
       expect(await send(items)).toMatchObject({ kind: 'sent', tracked: { accountNonce: 0 } });
     });
@@ -160,7 +160,7 @@ describe('Broadcaster', () => {
       const batch = withSuffix(aggregateCall([call, other]), batchSuffix);
       const answer = await send(items);
       if (answer.kind !== 'sent') throw new Error(answer.kind);
-      expect(await broadcaster.outbid(held, answer.tracked, chain.head)).toBe('replaced');
+      expect(await broadcaster.bumpFees(held, answer.tracked, chain.head)).toBe('replaced');
       expect(orders.map((order) => order.call)).toEqual([batch, batch]);
       // One that goes alone has nothing but its own.
       await send(items.slice(0, 1), { accountNonce: 1 });
@@ -245,7 +245,7 @@ describe('Broadcaster', () => {
       change();
       expect(await send(items, order)).toMatchObject(expected);
       await turns();
-      expect([chain.sent, stored(), told]).toEqual([[], [], []]);
+      expect([chain.sent, stored(), observed]).toEqual([[], [], []]);
     });
 
     it('when the answer of the ledger is lost: what it did is read from it later', async () => {
@@ -253,7 +253,7 @@ describe('Broadcaster', () => {
       store.attempts.allocate = () =>
         Promise.reject(new RedisUnavailableError('allocate', undefined));
       await expect(send(items)).rejects.toThrow(RedisUnavailableError);
-      expect([chain.sent, told]).toEqual([[], []]);
+      expect([chain.sent, observed]).toEqual([[], []]);
     });
   });
 
@@ -284,7 +284,7 @@ describe('Broadcaster', () => {
       chain.broadcast = () => Promise.reject(new TypeError('a fault'));
       const tracked = await sent('a');
       expect([tracked.isTaken, tracked.refusal]).toEqual([false, undefined]);
-      expect(told).toContain('failed');
+      expect(observed).toContain('failed');
       expect(stored()).toEqual([1]);
     });
 
@@ -314,7 +314,7 @@ describe('Broadcaster', () => {
       chain.broadcast = () => new Promise((resolve) => (answer = resolve));
       const tracked = await sent('a');
       chain.broadcast = broadcast.bind(chain);
-      await broadcaster.outbid(held, tracked, chain.head);
+      await broadcaster.bumpFees(held, tracked, chain.head);
       await turns();
       answer([{ kind: 'rejected' }]);
       await turns();
@@ -322,14 +322,14 @@ describe('Broadcaster', () => {
     });
   });
 
-  describe('outbids', () => {
+  describe('bumps fees', () => {
     const prices = ({ attempt }: TrackedAttempt) => attempt.transactions.map((t) => t.maxFeePerGas);
 
     it('by an eighth, at the same nonce, with the same call and gas, stored before it is sent', async () => {
       const tracked = await sent('a');
       tracked.refusal = 'price';
       chain.latest += 9n;
-      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe('replaced');
+      expect(await broadcaster.bumpFees(held, tracked, chain.head)).toBe('replaced');
       const [first, second] = prices(tracked);
       expect((second ?? 0n) * 8n).toBeGreaterThanOrEqual((first ?? 0n) * 9n);
       const same = ({ call, accountNonce, gas }: TransactionOrder) => ({ call, accountNonce, gas });
@@ -351,7 +351,7 @@ describe('Broadcaster', () => {
       const tracked = await sent('a', 'b');
       const payments = new Map(tracked.payments);
       for (const id of ended) tracked.payments.delete(id);
-      const replaced = await broadcaster.outbid(held, tracked, chain.head);
+      const replaced = await broadcaster.bumpFees(held, tracked, chain.head);
       expect(replaced).toBe(isNoop ? 'cancelled' : 'replaced');
       const calls = left.flatMap((id) => {
         const payment = payments.get(id);
@@ -364,14 +364,14 @@ describe('Broadcaster', () => {
     it('a no-op by a no-op: what was cancelled stays cancelled', async () => {
       const tracked = await sent('a');
       expect(await broadcaster.cancel(held, tracked, chain.head)).toBe('cancelled');
-      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe('cancelled');
+      expect(await broadcaster.bumpFees(held, tracked, chain.head)).toBe('cancelled');
       expect(orders.map(({ isNoop }) => isNoop)).toEqual([false, true, true]);
     });
 
     it('what the budget does not allow by a no-op, which it does', async () => {
       budgets.laneWei = GAS * GWEI;
       const tracked = await sent('a');
-      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe('cancelled');
+      expect(await broadcaster.bumpFees(held, tracked, chain.head)).toBe('cancelled');
       // The one over the budget was signed, and is neither stored nor sent.
       await turns();
       expect([orders.length, stored(), chain.sent.length]).toEqual([3, [2], 2]);
@@ -385,7 +385,7 @@ describe('Broadcaster', () => {
       const tracked = await sent('a');
       tracked.isTaken = isTaken;
       chain.market = { ...chain.market, cap: GWEI };
-      expect(await broadcaster.outbid(held, tracked, chain.head)).toBe(expected);
+      expect(await broadcaster.bumpFees(held, tracked, chain.head)).toBe(expected);
       expect(prices(tracked)).toEqual(Array.from({ length: transactions }, () => GWEI));
       expect(stored()).toEqual([transactions]);
     });
@@ -393,14 +393,14 @@ describe('Broadcaster', () => {
     it('what is urgent by the market for that', async () => {
       const tracked = await sent('a');
       chain.urgent = { suggestedTip: 7n * GWEI };
-      await broadcaster.outbid(held, tracked, chain.head);
+      await broadcaster.bumpFees(held, tracked, chain.head);
       expect(prices(tracked)).toEqual([GWEI, 7n * GWEI]);
     });
 
     it('twice as much at most for what one endpoint alone says is urgent', async () => {
       const tracked = await sent('a');
       chain.urgentAlone = { baseFeePerGas: 4n * GWEI };
-      await broadcaster.outbid(held, tracked, chain.head);
+      await broadcaster.bumpFees(held, tracked, chain.head);
       expect(prices(tracked)).toEqual([GWEI, 2n * GWEI]);
     });
 
@@ -411,7 +411,7 @@ describe('Broadcaster', () => {
       expect(prices(tracked)).toEqual([GWEI, 2n * GWEI]);
     });
 
-    it.each(['outbid', 'cancel'] as const)(
+    it.each(['bumpFees', 'cancel'] as const)(
       'nothing while the key does not sign: what was stored keeps its chance (%s)',
       async (how) => {
         const tracked = await sent('a');
@@ -421,7 +421,7 @@ describe('Broadcaster', () => {
       },
     );
 
-    it.each(['outbid', 'cancel'] as const)('nothing without the key (%s)', async (how) => {
+    it.each(['bumpFees', 'cancel'] as const)('nothing without the key (%s)', async (how) => {
       const tracked = await sent('a');
       const follower = aBroadcaster(false);
       expect([follower.hasKey, broadcaster.hasKey]).toEqual([false, true]);
@@ -429,7 +429,7 @@ describe('Broadcaster', () => {
       expect(stored()).toEqual([1]);
     });
 
-    it.each(['outbid', 'cancel'] as const)(
+    it.each(['bumpFees', 'cancel'] as const)(
       'and sends nothing when the ledger does not answer (%s): it may be stored, or not',
       async (how) => {
         const tracked = await sent('a');

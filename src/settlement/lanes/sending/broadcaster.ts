@@ -31,8 +31,8 @@ import {
 import type { LaneObserver } from '../lane-observer.js';
 import type { FeeMarkets, LaneChain, TransactionOrder, TransactionSigner } from '../ports.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
-import { isTakenBy, refusalOf } from './pool-push.js';
-import type { SendGroup } from './rechecked.js';
+import type { SendGroup } from './preflight-result.js';
+import { isTakenBy, refusalOf } from './resend-policy.js';
 import type { DailyBudgets, Funded, Replaced, Sent } from './send-results.js';
 
 interface BroadcasterOptions {
@@ -44,7 +44,7 @@ interface BroadcasterOptions {
   readonly budgets: DailyBudgets;
   /** The suffix of the calldata of a transaction with several payments. */
   readonly batchSuffix?: Hex | undefined;
-  /** The lanes that this one refills; none but a treasury's has any. */
+  /** The lanes that a treasury refills; absent for other lanes. */
   readonly refillable?: ReadonlySet<Address> | undefined;
   readonly observer: LaneObserver;
   readonly clock: Clock;
@@ -59,7 +59,7 @@ interface SendOrder {
   readonly blockNumber: bigint;
 }
 
-/** A transfer of nothing to oneself. */
+/** A transfer of zero to itself. */
 const NOOP_GAS = 21_000n;
 /** A transfer of native coins to an account without code. */
 export const FUND_GAS = 21_000n;
@@ -73,9 +73,8 @@ export class Broadcaster {
   }
 
   /**
-   * Sends settlements with the next account nonce of the lane. The bytes are stored with the nonce
-   * before anything leaves this process; the nodes' answers decide nothing. A signed transaction that was not stored
-   * never leaves this process.
+   * Sends settlements with the next account nonce of the lane. The bytes are stored with the nonce before they are
+   * sent, so the nodes' answers decide nothing. A signed transaction that was not stored is never sent.
    *
    * @throws LeaseLostError, RedisUnavailableError: whether the nonce is allocated is then in the
    *   ledger.
@@ -132,10 +131,10 @@ export class Broadcaster {
   }
 
   /**
-   * When a nonce is allocated, in blocks. One endpoint may claim a head that is too high: a block separates the time
+   * The blocks at the allocation of a nonce. One endpoint may claim a head that is too high: a block separates the time
    * before and after the broadcast only if two endpoints have it, or if it turns out to be on the chain.
    *
-   * @param simulatedAt - what stands in while no endpoint has shown a block lately.
+   * @param simulatedAt - used while no endpoint has shown a block recently.
    */
   #momentOf(simulatedAt: bigint): Pick<Attempt, 'allocatedAtBlock' | 'newestBlock'> {
     const { agreed, newest } = this.options.chain.knownHeads;
@@ -144,16 +143,15 @@ export class Broadcaster {
     return { allocatedAtBlock, newestBlock: { number: newest.number, hash: newest.hash } };
   }
 
-  /** Sends what is stored and carries no settlement. */
+  /** Sends a stored attempt without settlements. */
   follow(held: HeldLane, attempt: Attempt, head: Head): TrackedAttempt {
     this.options.observer.sent(held.lane, attempt);
     return this.#track(attempt, new Map(), head);
   }
 
   /**
-   * Uses an account nonce up that was allocated, of which nothing is stored, and which the chain has
-   * not seen used: it would hold up those above it. It costs gas like any other, so it waits where the
-   * budget of the lane is spent.
+   * Uses up an allocated account nonce without a stored transaction that the chain has not used: it would block those
+   * above it. It costs gas, so it waits while the lane's budget is spent.
    */
   async fillGap(
     held: HeldLane,
@@ -185,29 +183,29 @@ export class Broadcaster {
     return tracked;
   }
 
-  /** Sends the newest bytes of an attempt to every endpoint; any number of times. Never throws. */
+  /** Sends the newest bytes of an attempt to every endpoint; repeatable. Never throws. */
   async broadcast(tracked: TrackedAttempt): Promise<void> {
     const { chain, observer } = this.options;
     const sent = newestTransactionOf(tracked.attempt);
     try {
       const results = await chain.broadcast(sent.raw, (result) => {
-        // One endpoint is enough for these: a slow one holds nothing up.
+        // One endpoint's answer is enough for both flags, so a slow endpoint delays nothing.
         if (isTakenBy([result])) tracked.isTaken = true;
         if (result.kind === 'nonce_too_low') tracked.isNonceReportedUsed = true;
       });
-      // A refusal is one of all endpoints. Another transaction may have taken its place meanwhile.
+      // A refusal counts only from all endpoints. Another transaction may have replaced it meanwhile.
       if (newestTransactionOf(tracked.attempt) === sent) tracked.refusal = refusalOf(results);
-      observer.broadcast(tracked.attempt, results);
+      observer.broadcast(chain.chainId, tracked.attempt, results);
     } catch (error) {
       observer.failed(`${chain.chainId}`, 'broadcast', error);
     }
   }
 
   /**
-   * Replaces an attempt by one that offers an eighth more, at the same account nonce, with the same
-   * settlements as long as any of them is live. What the budgets do not allow is cancelled.
+   * Replaces an attempt by one with an eighth more fees, at the same account nonce and with the same settlements while
+   * any of them is live. If the budgets do not allow it, it is cancelled.
    */
-  async outbid(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
+  async bumpFees(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
     const { signer } = this.options;
     if (signer === undefined) return 'no_key';
     const { attempt } = tracked;
@@ -223,19 +221,19 @@ export class Broadcaster {
     const transaction = await signer.sign({ ...same, accountNonce, gas, fees, isNoop: false });
     if (transaction === undefined) return 'no_signature';
     if (await this.#storeAndSend(held, tracked, head, transaction)) return 'replaced';
-    // A transaction that was sent may still land, and keeps its chance.
+    // A sent transaction may still be mined, so it stays.
     if (transfer !== undefined) return 'no_room';
     return this.cancel(held, tracked, head);
   }
 
   /**
-   * Replaces an attempt by a no-op at the same account nonce. It costs no more than what was reserved
-   * for the nonce, so there is room for it in any budget.
+   * Replaces an attempt by a no-op at the same account nonce. It costs no more than the amount reserved for the nonce,
+   * so every budget allows it.
    */
   async cancel(held: HeldLane, tracked: TrackedAttempt, head: Head): Promise<Replaced> {
     const { signer } = this.options;
     if (signer === undefined) return 'no_key';
-    // Nothing is lost while it waits: it at most doubles, whatever the endpoints say.
+    // Waiting loses nothing, so the fee at most doubles, whatever the endpoints say.
     const { agreed } = await this.options.fees.urgentMarket(head);
     const fees = this.#feesOver(tracked, { highest: agreed });
     if (fees === undefined) return 'no_room';
@@ -251,7 +249,7 @@ export class Broadcaster {
     return refill !== undefined && this.options.refillable?.has(refill.to) !== true;
   }
 
-  /** A transaction that no pool ever had may be offered at the same fee again, where the cap leaves no room above it. */
+  /** A transaction that no pool ever had may be sent again with the same fee, if the cap allows no higher one. */
   #feesOver({ attempt, isTaken }: TrackedAttempt, market: UrgentMarket): Fees | undefined {
     const previous = newestTransactionOf(attempt);
     const { maxFeePerGas, maxPriorityFeePerGas } = previous;
@@ -260,13 +258,13 @@ export class Broadcaster {
     );
   }
 
-  /** The same calls as before, so that whichever of the transactions lands pays the same. */
+  /** The same calls as before, so that each of the transactions pays the same. */
   #sameCalls({ attempt, payments }: TrackedAttempt): Call | undefined {
     const carried = attempt.settlementIds.flatMap((id) => payments.get(id) ?? []);
     return carried.length === 0 ? undefined : this.#callFor(attempt.kind, carried);
   }
 
-  /** One that is left of a batch goes the way of the batch: its gas limit is that of one. */
+  /** A single payment left of a batch keeps the batch call, because its gas limit was set for that call. */
   #callFor(kind: Attempt['kind'], payments: readonly AcceptedPayment[]): Call {
     const [only] = payments;
     if (kind !== 'batch' && only !== undefined) return callOf(only);
@@ -290,7 +288,7 @@ export class Broadcaster {
     tracked.pricedAtBlock = head.latest.number;
     tracked.sentAtBlock = head.latest.number;
     tracked.refusal = undefined;
-    observer.bumped(held.lane, attempt);
+    observer.feesBumped(held.lane, attempt);
     void this.broadcast(tracked);
     return true;
   }

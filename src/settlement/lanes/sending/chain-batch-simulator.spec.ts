@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Address, encodeAbiParameters, type Hex } from 'viem';
+import { type Address, encodeAbiParameters, encodeErrorResult, type Hex, parseAbi } from 'viem';
 import {
   anUndeployedAuthorization,
   aPermit2Authorization,
@@ -26,7 +26,7 @@ import { batchCallOf } from '../../../protocol/payment/payment-facts.js';
 import { batchGas, type BatchRules, gasBoundOf, type Sendable } from '../../model/grouping.js';
 import { ChainBatchSimulator } from './chain-batch-simulator.js';
 import { MeasuredGasEstimates } from './gas-estimates.js';
-import type { Rechecked } from './rechecked.js';
+import type { PreflightResult } from './preflight-result.js';
 import { AssetSuspension } from './suspensions.js';
 
 const CAP = 500_000n;
@@ -47,6 +47,7 @@ const anItem = (id: string, overrides: Parameters<typeof aPayment>[1] = {}): Sen
 /** The newest block, which knows what each settlement would bring about. */
 class View extends JudgingChain {
   override tokenName = 'Token';
+  readonly health = { endpoint: { name: '56-0' } };
   /** By payee; the others are paid. */
   readonly alone = new Map<Address, Effect | Error>();
   /** Whether each call of a batch succeeds; `undefined` reverts the whole of it. */
@@ -94,7 +95,7 @@ describe('the last look before money is spent', () => {
   let view: View;
   /** A second endpoint, where there is one, and a third one. */
   let others: View[];
-  let told: string[];
+  let reported: unknown[];
   let needed: NeededHead[];
   let decided: number;
   let suspension: AssetSuspension;
@@ -104,7 +105,7 @@ describe('the last look before money is spent', () => {
   beforeEach(() => {
     view = new View();
     others = [];
-    told = [];
+    reported = [];
     needed = [];
     decided = 0;
     suspension = new AssetSuspension();
@@ -128,7 +129,7 @@ describe('the last look before money is spent', () => {
         needed.push(need(value));
         return { value, newestBlock: 77n };
       },
-      noteDisagreement: (what: string) => told.push(what),
+      noteDisagreement: (what: string, answers: unknown) => reported.push(what, answers),
     } as unknown as EvmChain;
     simulator = new ChainBatchSimulator(chain, new MeasuredGasEstimates(CAP), suspension, {
       maxGas: CAP,
@@ -139,14 +140,15 @@ describe('the last look before money is spent', () => {
     });
   });
 
-  const recheck = (...items: readonly Sendable[]): Promise<readonly Rechecked<Sendable>[]> =>
-    simulator.recheck(items, rules, SENDER);
+  const preflight = (
+    ...items: readonly Sendable[]
+  ): Promise<readonly PreflightResult<Sendable>[]> => simulator.preflight(items, rules, SENDER);
   /** Ids that go together with their gas, and what is refused why. */
-  const short = (rechecked: readonly Rechecked<Sendable>[]) => ({
-    groups: rechecked.flatMap(({ groups }) =>
+  const short = (checked: readonly PreflightResult<Sendable>[]) => ({
+    groups: checked.flatMap(({ groups }) =>
       groups.map(({ items, gas }) => [items.map(({ id }) => id).join(), gas] as const),
     ),
-    refusals: rechecked.flatMap(({ refusals }) =>
+    refusals: checked.flatMap(({ refusals }) =>
       refusals.map(({ item, reason }) => `${item.id}: ${reason}`),
     ),
   });
@@ -154,15 +156,15 @@ describe('the last look before money is spent', () => {
   describe('of one settlement', () => {
     it('gives code that is not known all the gas that a settlement may cost, always', async () => {
       for (const id of ['a', 'b']) {
-        expect(short(await recheck(anItem(id)))).toEqual({ groups: [[id, CAP]], refusals: [] });
+        expect(short(await preflight(anItem(id)))).toEqual({ groups: [[id, CAP]], refusals: [] });
       }
       expect(view.proved).toMatchObject([{ gas: CAP, sender: SENDER }, { gas: CAP }]);
     });
 
     it('gives trusted code what it was seen to need', async () => {
       view.isTrusted = () => true;
-      expect(short(await recheck(anItem('a'))).groups).toEqual([['a', LIMIT]]);
-      expect(short(await recheck(anItem('b'))).groups).toEqual([['b', LIMIT]]);
+      expect(short(await preflight(anItem('a'))).groups).toEqual([['a', LIMIT]]);
+      expect(short(await preflight(anItem('b'))).groups).toEqual([['b', LIMIT]]);
       // The second time it is only simulated, with that limit.
       expect([view.proved.length, view.simulated.map(({ gas }) => gas)]).toEqual([1, [LIMIT]]);
     });
@@ -198,7 +200,7 @@ describe('the last look before money is spent', () => {
       const item = anItem('a');
       view.alone.set(item.payment.payTo, effect);
       change(view);
-      expect(short(await recheck(item))).toEqual({ groups: [], refusals: [`a: ${reason}`] });
+      expect(short(await preflight(item))).toEqual({ groups: [], refusals: [`a: ${reason}`] });
     });
 
     it('calls a Permit2 payment used, which has no cause of its own for that', async () => {
@@ -209,14 +211,14 @@ describe('the last look before money is spent', () => {
         asked.data.startsWith('0x4fe02b44')
           ? Promise.resolve({ status: 'returned', data: `0x${'ff'.repeat(32)}` })
           : call.bind(view)(asked, gas);
-      expect(short(await recheck(item)).refusals).toEqual(['a: permit2_invalid_nonce']);
+      expect(short(await preflight(item)).refusals).toEqual(['a: permit2_invalid_nonce']);
     });
   });
 
   describe('of several', () => {
     it('joins them, and sends them with what one of them was seen to need', async () => {
       view.joint = [true, true];
-      expect(short(await recheck(anItem('a'), anItem('b')))).toEqual({
+      expect(short(await preflight(anItem('a'), anItem('b')))).toEqual({
         groups: [['a,b', batchGas([LIMIT, LIMIT])]],
         refusals: [],
       });
@@ -226,7 +228,7 @@ describe('the last look before money is spent', () => {
     it('calls as it will be sent, with all that is behind the calls', async () => {
       view.joint = [true, true];
       const items = ['a', 'b'].map((id) => anItem(id, { dataSuffix: '0x0a0a' }));
-      await recheck(...items);
+      await preflight(...items);
       const payments = items.map(({ payment }) => payment);
       expect(view.batches[0]?.call).toEqual(batchCallOf(payments, BATCH_SUFFIX));
       expect(view.batches[0]?.call.data.endsWith('0b0b')).toBe(true);
@@ -236,7 +238,7 @@ describe('the last look before money is spent', () => {
       view.joint = [true, false, false];
       view.balance = 0n;
       view.alone.set(payeeOf('b'), NOT_PAID);
-      expect(short(await recheck(anItem('a'), anItem('b'), anItem('c')))).toEqual({
+      expect(short(await preflight(anItem('a'), anItem('b'), anItem('c')))).toEqual({
         groups: [
           ['a', LIMIT],
           ['c', CAP],
@@ -247,7 +249,7 @@ describe('the last look before money is spent', () => {
 
     it('judges each alone when one has spoilt the whole', async () => {
       view.joint = undefined;
-      expect(short(await recheck(anItem('a'), anItem('b'))).groups).toEqual([
+      expect(short(await preflight(anItem('a'), anItem('b'))).groups).toEqual([
         ['a', CAP],
         ['b', CAP],
       ]);
@@ -255,41 +257,70 @@ describe('the last look before money is spent', () => {
 
     it('believes no answer that has not a word for each', async () => {
       view.joint = [true];
-      expect(short(await recheck(anItem('a'), anItem('b'))).groups).toHaveLength(2);
+      expect(short(await preflight(anItem('a'), anItem('b'))).groups).toHaveLength(2);
     });
 
     it('sends a payer alone that has gained code since it was judged', async () => {
       view.joint = [true, true];
       view.code.add(PAYER);
-      expect(short(await recheck(anItem('a'), anItem('b'))).groups).toHaveLength(2);
+      expect(short(await preflight(anItem('a'), anItem('b'))).groups).toHaveLength(2);
     });
+  });
+
+  it.each<[string, number, number]>([
+    ['is put off at first: a node may be a block behind', 9, 1],
+    ['is refused when it always says so', 10, 0],
+  ])('a token that says it is too early %s', async (_, tries, undecided) => {
+    const data = encodeErrorResult({
+      abi: parseAbi(['error Error(string)']),
+      args: ['FiatTokenV2: authorization is not yet valid'],
+    });
+    view.alone.set(payeeOf('a'), { status: 'reverted', data });
+    const checked = await preflight({ ...anItem('a'), tries });
+    expect(checked.flatMap((one) => one.undecided)).toHaveLength(undecided);
+    expect(checked.flatMap(({ refusals }) => refusals.map(({ reason }) => reason))).toEqual(
+      undecided > 0 ? [] : ['invalid_exact_evm_payload_authorization_valid_after'],
+    );
   });
 
   describe('by two endpoints', () => {
     let other: View;
     beforeEach(() => {
       other = new View();
+      other.health.endpoint.name = '56-1';
       others = [other];
     });
 
     it('sends nothing that one of them says would not pay, and tells it when that lasts', async () => {
       other.balance = 0n;
       other.alone.set(payeeOf('a'), NOT_PAID);
-      for (const tellings of [[], ['simulation']]) {
-        const [rechecked] = await recheck(anItem('a'), anItem('b'));
-        expect(short(rechecked === undefined ? [] : [rechecked])).toEqual({
+      const answers = [
+        { endpoint: '56-0', answer: 'a: good' },
+        { endpoint: '56-1', answer: 'a: invalid_exact_evm_insufficient_balance' },
+      ];
+      for (const tellings of [[], ['simulation', answers]]) {
+        const [checked] = await preflight(anItem('a'), anItem('b'));
+        expect(short(checked === undefined ? [] : [checked])).toEqual({
           groups: [['b', CAP]],
           refusals: [],
         });
-        expect(rechecked?.undecided.map(({ id }) => id)).toEqual(['a']);
-        expect(told).toEqual(tellings);
+        expect(checked?.undecided.map(({ id }) => id)).toEqual(['a']);
+        expect(reported).toEqual(tellings);
       }
+    });
+
+    it('ends what they contradict each other about for too long: nothing was sent', async () => {
+      other.alone.set(payeeOf('a'), NOT_PAID);
+      const [before] = await preflight({ ...anItem('a'), tries: 29 });
+      expect(before?.undecided).toHaveLength(1);
+      const after = short(await preflight({ ...anItem('a'), tries: 30 }));
+      expect(after).toEqual({ groups: [], refusals: ['a: settlement_not_sent'] });
     });
 
     it('refuses what both of them refuse', async () => {
       for (const one of [view, other]) one.alone.set(payeeOf('a'), NOT_PAID);
       other.isUsed = true;
-      expect(short(await recheck(anItem('a'))).refusals).toEqual([
+      expect(short(await preflight(anItem('a'))).refusals).toEqual([
         'a: invalid_exact_evm_nonce_already_used',
       ]);
     });
@@ -297,13 +328,13 @@ describe('the last look before money is spent', () => {
     it('is decided by a third one', async () => {
       others = [other, new View()];
       other.alone.set(payeeOf('a'), NOT_PAID);
-      expect(short(await recheck(anItem('a'))).groups).toEqual([['a', CAP]]);
+      expect(short(await preflight(anItem('a'))).groups).toEqual([['a', CAP]]);
     });
 
     it('joins only what both have seen go together, with the higher limit of gas', async () => {
       view.joint = [true, true, true];
       other.joint = [true, true, false];
-      expect(short(await recheck(anItem('a'), anItem('b'), anItem('c'))).groups).toEqual([
+      expect(short(await preflight(anItem('a'), anItem('b'), anItem('c'))).groups).toEqual([
         ['a,b', batchGas([LIMIT, LIMIT, LIMIT])],
         ['c', CAP],
       ]);
@@ -312,14 +343,14 @@ describe('the last look before money is spent', () => {
 
   it('refuses an asset that was suspended, and asks nothing of it', async () => {
     for (let count = 0; count < 3; count += 1) suspension.noteWithoutEvidence(ASSET);
-    expect(short(await recheck(anItem('a'))).refusals).toEqual(['a: asset_suspended']);
+    expect(short(await preflight(anItem('a'))).refusals).toEqual(['a: asset_suspended']);
     expect(view.proved).toEqual([]);
   });
 
   it('refuses a wallet’s factory that is not on the list of this process, and runs nothing of it', async () => {
     const deployment = { factory: `0x${'fb'.repeat(20)}`, data: '0x' } as const;
     const item = anItem('a', { authorization: anUndeployedAuthorization({ deployment }) });
-    expect(short(await recheck(item)).refusals).toEqual(['a: eip6492_factory_not_allowed']);
+    expect(short(await preflight(item)).refusals).toEqual(['a: eip6492_factory_not_allowed']);
     expect([view.proved, view.simulated, view.calls]).toEqual([[], [], []]);
   });
 
@@ -328,8 +359,8 @@ describe('the last look before money is spent', () => {
     ['nothing goes', NOT_PAID, 'near'],
   ])('is believed of a block that is near enough, when %s', async (_, effect, expected) => {
     view.alone.set(payeeOf('a'), effect);
-    const [rechecked] = await recheck(anItem('a'));
-    expect([needed, rechecked?.blockNumber]).toEqual([[expected], 77n]);
+    const [checked] = await preflight(anItem('a'));
+    expect([needed, checked?.blockNumber]).toEqual([[expected], 77n]);
   });
 
   describe('of code that is not known to behave', () => {
@@ -337,10 +368,10 @@ describe('the last look before money is spent', () => {
 
     it('is taken beside the others, and told when it is done', async () => {
       view.isIsolated = () => true;
-      expect(short(await recheck(anItem('a')))).toEqual({ groups: [], refusals: [] });
+      expect(short(await preflight(anItem('a')))).toEqual({ groups: [], refusals: [] });
       await turns();
       expect([decided, simulator.hasDecided]).toEqual([1, true]);
-      expect(short(await recheck()).groups).toEqual([['a', CAP]]);
+      expect(short(await preflight()).groups).toEqual([['a', CAP]]);
       expect(simulator.hasDecided).toBe(false);
     });
 
@@ -348,18 +379,18 @@ describe('the last look before money is spent', () => {
       const authorization = anUndeployedAuthorization();
       view.joint = [true, true];
       const ready = [anItem('a'), anItem('b', { authorization }), anItem('c')];
-      expect(short(await recheck(...ready)).groups).toEqual([['a,c', batchGas([LIMIT, LIMIT])]]);
+      expect(short(await preflight(...ready)).groups).toEqual([['a,c', batchGas([LIMIT, LIMIT])]]);
       await turns();
-      expect(short(await recheck()).groups).toEqual([['b', CAP + 500_000n]]);
+      expect(short(await preflight()).groups).toEqual([['b', CAP + 500_000n]]);
       const made = view.proved.filter(({ call }) => call.deploys === PAYER);
       expect(made).toMatchObject([{ gas: CAP + 500_000n, sender: SENDER }]);
     });
 
     it('goes the usual way where it was made meanwhile', async () => {
       view.code.add(PAYER);
-      await recheck(anItem('a', { authorization: anUndeployedAuthorization() }));
+      await preflight(anItem('a', { authorization: anUndeployedAuthorization() }));
       await turns();
-      const [decidedNow] = await recheck();
+      const [decidedNow] = await preflight();
       expect(decidedNow?.groups).toMatchObject([
         { gas: CAP, items: [{ id: 'a', payment: { payerHasCode: true } }] },
       ]);
@@ -374,7 +405,7 @@ describe('the last look before money is spent', () => {
         view.alone.set(payeeOf(id), new CallNotSentError(56, 'eth_call'));
       }
       view.joint = [...silent.map(() => false), true];
-      const now = await recheck(...silent, anItem('a'));
+      const now = await preflight(...silent, anItem('a'));
       const { groups, refusals } = short(now);
       expect([groups.map(([ids]) => ids), refusals]).toEqual([['a'], []]);
       expect(now.flatMap(({ undecided }) => undecided)).toHaveLength(1);
@@ -384,7 +415,7 @@ describe('the last look before money is spent', () => {
     it('does not hold up the others when it does not answer', async () => {
       view.alone.set(payeeOf('slow'), new CodeUnresponsiveError(56, 'eth_call'));
       view.joint = [true, false];
-      const { groups, refusals } = short(await recheck(anItem('a'), anItem('slow')));
+      const { groups, refusals } = short(await preflight(anItem('a'), anItem('slow')));
       expect([groups, refusals]).toEqual([[['a', LIMIT]], []]);
       simulator.clear();
     });

@@ -1,7 +1,9 @@
 import type { Address, Hex } from 'viem';
 import { isDone } from '../../../platform/chain/authorization-use.js';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
+import type { EndpointStatement } from '../../../platform/chain/disagreements.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
+import { statementOf } from '../../../platform/chain/quorum.js';
 import { CallUnansweredError } from '../../../protocol/errors.js';
 import { readAggregated } from '../../../protocol/evm/call-results.js';
 import type {
@@ -23,68 +25,79 @@ import type { Reason } from '../../../protocol/reasons.js';
 import { NOT_YET_VALID } from '../../../protocol/schemes/reason-groups.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import { batchGas, type BatchRules, groupForSending, type Sendable } from '../../model/grouping.js';
+import { BackgroundChecks } from './background-checks.js';
 import type { MeasuredGasEstimates } from './gas-estimates.js';
-import type { Rechecked } from './rechecked.js';
-import { SlowChecks } from './slow-checks.js';
+import type { PreflightResult } from './preflight-result.js';
 import type { AssetSuspension } from './suspensions.js';
 
-interface RecheckerOptions {
+interface BatchSimulatorOptions {
   /** `MAX_GAS_PER_SETTLE`. */
   readonly maxGas: bigint;
   /** Contracts that may be called to make a payer's wallet. Lower case. */
   readonly walletFactories: ReadonlySet<Address>;
   /** The suffix of the calldata of a transaction with several payments. */
   readonly batchSuffix?: Hex | undefined;
-  /** Told when something that was looked at beside the loop is decided. */
+  /** Called when a background simulation has a result. */
   readonly onDecided: () => void;
-  /** Told of what should not happen. */
+  /** Called with unexpected errors. */
   readonly onError: (error: unknown) => void;
 }
 
+/** Tries after which a node no longer counts as one behind the block that takes a payment; they are a second apart. */
+const OLDER_BLOCK_TRIES = 10;
+/** Tries after which endpoints that contradict each other will not agree: code can tell them apart. */
+const CONTRADICTED_TRIES = 30;
+
 type Checked = { readonly gas: bigint } | { readonly reason: Reason };
-type Looked<T extends Sendable> = Omit<Rechecked<T>, 'blockNumber'>;
+type Looked<T extends Sendable> = Omit<PreflightResult<T>, 'blockNumber'>;
+
+interface LookedAt<T extends Sendable> {
+  readonly looked: Looked<T>;
+  /** Absent of what two endpoints say together. */
+  readonly view?: ChainView;
+}
 
 /**
  * The pre-flight simulation: each ready settlement is simulated as it will be sent, from the lane's own account and at
- * its price, by two endpoints where two exist: an endpoint that calls everything a success must not cost gas. Each
- * settlement has a result of its own, also where one call carries many.
+ * its price, by two endpoints if there are two, because an endpoint that reports every call as success must not cost
+ * gas. Each settlement has its own result, even if one call carries many.
  *
- * Code that is not known to behave is simulated apart from the lane's loop: it delays itself alone.
+ * Code with unknown behaviour is simulated outside the lane's loop, so that it delays only itself.
  */
 export class ChainBatchSimulator<T extends Sendable> {
-  readonly #slow: SlowChecks<T>;
-  /** The settlements about which two endpoints contradicted each other at the last look. */
+  readonly #slow: BackgroundChecks<T>;
+  /** Settlements about which two endpoints differed at the last look. */
   #contradicted: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly chain: EvmChain,
     private readonly gasEstimates: MeasuredGasEstimates,
     private readonly suspension: AssetSuspension,
-    private readonly options: RecheckerOptions,
+    private readonly options: BatchSimulatorOptions,
   ) {
-    this.#slow = new SlowChecks(options);
+    this.#slow = new BackgroundChecks(options);
   }
 
-  /** Whether {@link recheck} has something to tell of settlements that it was given before. */
+  /** Whether {@link preflight} has a result for earlier settlements. */
   get hasDecided(): boolean {
     return this.#slow.hasDecided;
   }
 
-  /** Forgets what is under way: the settlements were returned to the ledger. */
+  /** Drops simulations in progress, because the settlements were returned to the ledger. */
   clear(): void {
     this.#slow.clear();
   }
 
   /**
-   * @param sender - the lane's account, at the price of now.
-   * @returns what is decided by now; the rest comes with a later call.
+   * @param sender - the lane's account, at the present price.
+   * @returns the results so far; a later call returns the rest.
    * @throws ChainUnavailableError when the chain cannot be asked at all.
    */
-  async recheck(
+  async preflight(
     ready: readonly T[],
     rules: BatchRules,
     sender: Sender,
-  ): Promise<readonly Rechecked<T>[]> {
+  ): Promise<readonly PreflightResult<T>[]> {
     const decided = this.#slow.takeDecided();
     if (ready.length === 0) return decided;
     const refusals = ready.flatMap((item) => {
@@ -96,7 +109,9 @@ export class ChainBatchSimulator<T extends Sendable> {
     return [...decided, { ...now, refusals: [...now.refusals, ...refusals] }];
   }
 
-  /** Refusals that need no read of the chain. The list of the key's holder decides, whichever process accepted it. */
+  /**
+   * Refusals without a read of the chain. The lists of the process with the key decide, whichever process accepted it.
+   */
   #refusalOf(payment: AcceptedPayment): Reason | undefined {
     if (this.suspension.isSuspended(assetNameOf(payment))) return 'asset_suspended';
     const chosen = chosenContractOf(payment);
@@ -126,29 +141,34 @@ export class ChainBatchSimulator<T extends Sendable> {
     return joined([...simulated, { groups: [], refusals: [], undecided: waiting }]);
   }
 
-  /** A settlement is sent only if it succeeds in the newest block that any endpoint has shown. */
-  async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<Rechecked<T>> {
-    const contradicted = new Set<string>();
-    const { value, newestBlock } = await this.chain.verifyByTwo(
-      look,
-      ({ groups, refusals }) =>
+  /** A settlement is sent only if it succeeds in the newest known block. */
+  async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<PreflightResult<T>> {
+    const contradicted = new Map<string, readonly EndpointStatement[]>();
+    const { value, newestBlock } = await this.chain.verifyByTwo<LookedAt<T>>(
+      async (view) => ({ looked: await look(view), view }),
+      ({ looked: { groups, refusals } }) =>
         groups.length > 0 ? 'newest' : refusals.length > 0 ? 'near' : 'any',
       (looks) => {
-        const { looked, contradictions } = confirmedByTwo(looks);
+        const { looked, contradictions } = confirmedByTwo(looks.map((one) => one.looked));
         contradicted.clear();
-        for (const { id } of contradictions) contradicted.add(id);
-        return { value: looked, isContradicted: contradictions.length > 0 };
+        for (const { id } of contradictions) {
+          contradicted.set(
+            id,
+            looks.flatMap((one) => statementAbout(id, one)),
+          );
+        }
+        return { value: { looked }, isContradicted: contradictions.length > 0 };
       },
     );
     this.#noteContradictions(contradicted);
-    return { ...value, blockNumber: newestBlock };
+    return { ...value.looked, blockNumber: newestBlock };
   }
 
-  /** Endpoints get a block one after the other, so only a contradiction that lasts is reported. */
-  #noteContradictions(contradicted: ReadonlySet<string>): void {
-    const isAgain = [...contradicted].some((id) => this.#contradicted.has(id));
-    if (isAgain) this.chain.noteDisagreement('simulation');
-    this.#contradicted = contradicted;
+  /** Endpoints get a block one after another, so only a lasting contradiction is reported. */
+  #noteContradictions(contradicted: ReadonlyMap<string, readonly EndpointStatement[]>): void {
+    const again = [...contradicted].find(([id]) => this.#contradicted.has(id));
+    if (again !== undefined) this.chain.noteDisagreement('simulation', again[1]);
+    this.#contradicted = new Set(contradicted.keys());
   }
 
   // ---------------------------------------------------------------- beside the loop
@@ -160,7 +180,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     );
   }
 
-  /** A simulation that times out while its node answers others is repeated where it delays itself alone. */
+  /** A simulation that times out while its node answers others is repeated in the background. */
   async #checkAloneOrSlow(view: ChainView, item: T, sender: Sender): Promise<Looked<T>> {
     try {
       return await this.#checkAlone(view, item, sender);
@@ -186,7 +206,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     const isGood = (index: number): boolean =>
       succeeded?.[index] === true && haveCode[index] === false;
     const good = batch.filter((_, index) => isGood(index));
-    // What fails in company is judged alone.
+    // A settlement that fails in a batch is simulated alone.
     const alone = await Promise.all(
       batch
         .filter((_, index) => !isGood(index))
@@ -196,12 +216,12 @@ export class ChainBatchSimulator<T extends Sendable> {
     return joined([{ groups: joint, refusals: [], undecided: [] }, ...alone]);
   }
 
-  /** A batch of a kind that was never seen carries more gas than it needs; the next ones shall not. */
+  /** A batch of a new kind has more gas than it needs; later ones must not. */
   async #learnFrom(view: ChainView, batch: readonly T[], sender: Sender): Promise<void> {
     const unknown = batch.find(({ payment }) => this.gasEstimates.limitFor(payment) === undefined);
     if (unknown === undefined) return;
     const settlement = settlementOf(unknown.payment, sender, this.#capOf(unknown.payment));
-    // What fails here is found by the call that carries the batch.
+    // The call with the whole batch will show a failure.
     const [proof] = await Promise.allSettled([view.prove(settlement)]);
     if (proof.status === 'fulfilled' && proof.value.status === 'paid') {
       this.#learn(unknown.payment, proof.value, true);
@@ -214,7 +234,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     return limits.length === 1 && only !== undefined ? only : batchGas(limits);
   }
 
-  /** The gas limit of a settlement: for trusted code the gas it was seen to need, else the highest that is allowed. */
+  /** The gas limit of a settlement: the measured gas for trusted code, otherwise the maximum. */
   #limitFor(payment: AcceptedPayment): bigint {
     return this.gasEstimates.limitFor(payment) ?? this.#capOf(payment);
   }
@@ -224,8 +244,10 @@ export class ChainBatchSimulator<T extends Sendable> {
   async #checkAlone(view: ChainView, given: T, sender: Sender): Promise<Looked<T>> {
     const item = await asItIsNow(view, given);
     const checked = await this.#simulateAlone(view, item.payment, sender);
-    // It was in time when it was accepted: this node shows an older block.
-    if ('reason' in checked && NOT_YET_VALID.has(checked.reason)) {
+    // The payment was valid when accepted, so this node shows an older block. A token that says so for ever would keep a
+    // place in the queue.
+    const mayBeOlder = (item.tries ?? 0) < OLDER_BLOCK_TRIES;
+    if ('reason' in checked && NOT_YET_VALID.has(checked.reason) && mayBeOlder) {
       return { groups: [], refusals: [], undecided: [item] };
     }
     return 'gas' in checked
@@ -244,7 +266,7 @@ export class ChainBatchSimulator<T extends Sendable> {
       const effect = await view.simulate(settlementOf(payment, sender, known));
       if (effect.status === 'paid') return { gas: known };
     }
-    // Verify has asked for exactly this: unknown code gets all that a settlement may cost, always.
+    // Verify simulated exactly this: unknown code always gets the maximum gas.
     const cap = this.#capOf(payment);
     const settlement = settlementOf(payment, sender, cap);
     const effect = await view.prove(settlement);
@@ -276,7 +298,7 @@ type SimulationResult<T extends Sendable> =
   | { readonly kind: 'refused'; readonly item: T; readonly reason: Reason }
   | { readonly kind: 'undecided'; readonly item: T };
 
-/** The result of each settlement. Those still under simulation apart from the loop are not among them. */
+/** The result of each settlement, without those in background simulation. */
 function resultOfEach<T extends Sendable>(
   look: Looked<T>,
 ): ReadonlyMap<string, SimulationResult<T>> {
@@ -291,9 +313,21 @@ function resultOfEach<T extends Sendable>(
   ]);
 }
 
+/** The result of one settlement at one endpoint, for the log. */
+function statementAbout<T extends Sendable>(
+  id: string,
+  { looked, view }: LookedAt<T>,
+): readonly EndpointStatement[] {
+  const result = resultOfEach(looked).get(id);
+  if (result === undefined || view === undefined) return [];
+  const answer = result.kind === 'refused' ? result.reason : result.kind;
+  return [statementOf(view, `${id}: ${answer}`)];
+}
+
 /**
- * What two endpoints say of each settlement. What goes, goes in company only as both have seen it go, with the
- * higher one of two limits of gas. Where they contradict each other and no third one decides, it is looked at again.
+ * The verdict of two endpoints on each settlement. A settlement shares a batch only if both
+ * endpoints saw it succeed there, with the higher one of two gas limits. Where they contradict each
+ * other and no third one decides, it is simulated again, though not for ever: it would keep a place in the queue.
  */
 function confirmedByTwo<T extends Sendable>(
   looks: readonly Looked<T>[],
@@ -307,7 +341,7 @@ function confirmedByTwo<T extends Sendable>(
   for (const id of outcomes[0]?.keys() ?? []) {
     const words = outcomes.flatMap((one) => one.get(id) ?? []);
     const [first] = words;
-    // Where one looks at it beside the loop, that look decides.
+    // A background simulation of this settlement decides.
     if (first === undefined || words.length < looks.length) continue;
     const good = words.filter((one) => one.kind === 'good');
     const refused = words.filter((one) => one.kind === 'refused');
@@ -322,14 +356,19 @@ function confirmedByTwo<T extends Sendable>(
     } else if (refused.length > 1 && refusal !== undefined) {
       refusals.push({ item: refusal.item, reason: reasonOf(refused) ?? refusal.reason });
     } else {
-      undecided.push(first.item);
-      if (own !== undefined && refusal !== undefined) contradictions.push(first.item);
+      const isContradicted = own !== undefined && refusal !== undefined;
+      if (isContradicted) contradictions.push(first.item);
+      if (isContradicted && (first.item.tries ?? 0) >= CONTRADICTED_TRIES) {
+        refusals.push({ item: first.item, reason: 'settlement_not_sent' });
+      } else {
+        undecided.push(first.item);
+      }
     }
   }
   return { looked: { groups: [...joint.values()], refusals, undecided }, contradictions };
 }
 
-/** That it is used, where one of them says so: what that means is asked of a final block. */
+/** "Used" wins over other reasons, because a final block can then show the transaction. */
 function reasonOf<T extends Sendable>(
   refused: readonly Extract<SimulationResult<T>, { kind: 'refused' }>[],
 ): Reason | undefined {
@@ -347,7 +386,7 @@ function joined<T extends Sendable>(parts: readonly Looked<T>[]): Looked<T> {
   };
 }
 
-/** A wallet that was made meanwhile pays like any other: some factories fail at great cost where it is there. */
+/** A wallet that was deployed meanwhile pays like any other; some factories fail at great cost if it exists. */
 async function asItIsNow<T extends Sendable>(view: ChainView, item: T): Promise<T> {
   const { payment } = item;
   if (chosenContractOf(payment) === undefined) return item;
@@ -356,10 +395,7 @@ async function asItIsNow<T extends Sendable>(view: ChainView, item: T): Promise<
     : item;
 }
 
-/**
- * Why a settlement that was good when it was accepted would not pay now; `undefined` when it would
- * after all.
- */
+/** Why an accepted settlement would not pay now; `undefined` when it would. */
 async function reasonFor(
   view: ChainView,
   payment: AcceptedPayment,
@@ -370,7 +406,7 @@ async function reasonFor(
   const action = actionOf(authorization);
   const diagnosed = await action.diagnose(view, payment, authorization, { failure, again });
   if (diagnosed === undefined) return undefined;
-  // Asked for last: what it spent when it was used may be what is missing.
+  // Asked last: the use itself may have spent what is missing.
   if (!action.diagnosesUse && (await isDone(view, payment)) === true) {
     return action.reasons.used;
   }

@@ -31,13 +31,21 @@ describe('FeeOracle', () => {
     const head = headOf(made.chain, truth);
     const urgent = (latest: Partial<BlockHeader> = {}) =>
       oracle.urgentMarket({ ...head, latest: { ...head.latest, ...latest } });
-    return { ...made, truth, market: () => oracle.market(head), urgent };
+    return { ...made, truth, market: () => oracle.market(head), urgent, oracle };
   }
 
   const suggests =
     (wei: bigint): FakeNode['lie'] =>
     (method) =>
       method === 'eth_maxPriorityFeePerGas' ? result(`0x${wei.toString(16)}`) : undefined;
+
+  const wants = (node: FakeNode | undefined): void => {
+    if (node === undefined) return;
+    node.lie = (method) =>
+      method === 'eth_sendRawTransaction'
+        ? failure('transaction underpriced: gas tip cap 1, minimum needed 4 gwei')
+        : undefined;
+  };
 
   it('offers the lower one of two suggestions, and the higher one for what is not mined by it', async () => {
     const { market: ask, urgent } = await market(2, ([first]) => {
@@ -94,12 +102,12 @@ describe('FeeOracle', () => {
     const answers: (() => void)[] = [];
     for (const [index, health] of chain.endpoints.entries()) {
       const node = nodes[index];
-      const told = node?.request.bind(node);
+      const original = node?.request.bind(node);
       jest.spyOn(health.endpoint, 'request').mockImplementation(async (method, params) => {
         await new Promise<void>((resolve) => answers.push(resolve));
         return method === 'eth_maxPriorityFeePerGas'
           ? result('0x1')
-          : (told?.(method, [...params]) ?? failure());
+          : (original?.(method, [...params]) ?? failure());
       });
     }
     now += 5000;
@@ -128,6 +136,120 @@ describe('FeeOracle', () => {
     await chain.broadcast('0x00');
     expect(chain.endpoints[0]?.leastTip?.wei).toBe(900n * GWEI);
     expect(feesFor(await ask())).toBeDefined();
+  });
+
+  it.each<[string, number, (nodes: readonly FakeNode[]) => void, bigint]>([
+    ['the other one takes less', 2, () => undefined, 0n],
+    [
+      'the other one wants it too',
+      2,
+      ([, second]) => {
+        wants(second);
+      },
+      4n * GWEI,
+    ],
+    ['it is the only one: up to ten times the suggestion', 1, () => undefined, GWEI / 2n],
+  ])(
+    'sends at a least tip that one node names below the cap where %s',
+    async (_, count, prepare, least) => {
+      const {
+        chain,
+        nodes,
+        market: ask,
+        urgent,
+      } = await market(count, ([first]) => {
+        wants(first);
+      });
+      prepare(nodes);
+      await chain.broadcast('0x00');
+      expect(await ask()).toMatchObject({ leastTip: least });
+      const { agreed, highest } = await urgent();
+      expect([agreed.leastTip, highest.leastTip]).toEqual([least, 4n * GWEI]);
+    },
+  );
+
+  describe('where one node takes everything, forwards nothing and suggests no tip', () => {
+    async function muteMarket(count = 2) {
+      const made = await market(count, ([honest, mute]) => {
+        if (honest === undefined) throw new Error('a node');
+        const lie = suggests(0n);
+        const refusal = failure('transaction underpriced: gas tip cap 1, minimum needed 4 gwei');
+        honest.lie = (method, params) =>
+          method === 'eth_sendRawTransaction' ? refusal : lie(method, params);
+        if (mute !== undefined) mute.lie = lie;
+      });
+      await made.chain.broadcast('0x00');
+      return made;
+    }
+
+    it.each([2, 1])('offers at once what a block took, by %d nodes', async (count) => {
+      const clock = jest.spyOn(performance, 'now');
+      const { oracle, chain, market: ask } = await muteMarket(count);
+      oracle.noteMined(2n * GWEI);
+      expect(feesFor(await ask())?.maxPriorityFeePerGas).toBe(2n * GWEI);
+      const later = performance.now() + 300_001;
+      clock.mockImplementation(() => later);
+      const [honest] = chain.endpoints;
+      if (honest !== undefined) honest.leastTip = { wei: 4n * GWEI, learnedAt: later };
+      // Nothing is mined meanwhile.
+      expect(feesFor(await ask())?.maxPriorityFeePerGas).toBe(2n * GWEI);
+      oracle.noteMined(900n * GWEI);
+      expect(feesFor(await ask())?.maxPriorityFeePerGas).toBe(4n * GWEI);
+      // It was taken since then, so no refusal names it again.
+      const [health] = chain.endpoints;
+      if (health === undefined) throw new Error('an endpoint');
+      health.leastTip = { wei: 4n * GWEI, learnedAt: performance.now() - 30_000 };
+      expect(feesFor(await ask())?.maxPriorityFeePerGas).toBe(4n * GWEI);
+      health.leastTip = { wei: 4n * GWEI, learnedAt: performance.now() - 60_001 };
+      expect(feesFor(await ask())?.maxPriorityFeePerGas).toBe(1n);
+      clock.mockRestore();
+    });
+
+    it.each([2, 1])(
+      'offers no more for what needed replacements while less is mined, by %d nodes',
+      async (count) => {
+        const { oracle, market: ask } = await muteMarket(count);
+        const offered = async () => feesFor(await ask())?.maxPriorityFeePerGas;
+        oracle.noteMined(GWEI / 20n);
+        for (let moment = 0; moment < 7; moment++) {
+          const replaced = ((await offered()) ?? 0n) * 2n;
+          oracle.noteMined(replaced);
+          expect(await offered()).toBe(GWEI / 20n);
+        }
+        oracle.noteMined(GWEI / 50n);
+        expect(await offered()).toBe(GWEI / 50n);
+      },
+    );
+
+    it('offers what validators take at least, before a block took anything', async () => {
+      const { chain, market: ask } = await muteMarket();
+      expect(feesFor(await ask())?.maxPriorityFeePerGas).toBe(1n);
+      Object.assign(chain.config, { leastTipWei: GWEI / 20n });
+      const { latest, view } = headOf(chain, new FakeChain(5));
+      const fresh = new FeeOracle(chain);
+      const found = await fresh.market({ latest, view, finalized: undefined });
+      expect(feesFor(found)?.maxPriorityFeePerGas).toBe(GWEI / 20n);
+    });
+
+    it('is stopped by no tip of before that is above the cap now', async () => {
+      const { oracle, chain, market: ask } = await muteMarket();
+      oracle.noteMined(900n * GWEI);
+      const [health] = chain.endpoints;
+      if (health === undefined) throw new Error('an endpoint');
+      health.leastTip = { wei: 900n * GWEI, learnedAt: performance.now() };
+      expect(feesFor(await ask())).toBeDefined();
+    });
+  });
+
+  it('does not take an absent node as a witness against the least tip of the other', async () => {
+    const { chain, market: ask } = await market(2, ([first]) => {
+      wants(first);
+    });
+    await chain.broadcast('0x00');
+    const [, second] = chain.endpoints;
+    if (second === undefined) throw new Error('two nodes');
+    second.isReachable = false;
+    expect(await ask()).toMatchObject({ leastTip: GWEI / 2n });
   });
 
   describe('whose first node names a base fee above the cap for the newest block', () => {

@@ -1,6 +1,11 @@
 import type { Hex } from 'viem';
 import type { ChainView } from '../../../platform/chain/chain-view.js';
-import { leastTipOf } from '../../../platform/chain/endpoint-health.js';
+import {
+  type EndpointHealth,
+  isPresent,
+  leastTipOf,
+  namedTipOf,
+} from '../../../platform/chain/endpoint-health.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
@@ -8,14 +13,18 @@ import {
   type FeeMarket,
   feesFor,
   leastTipToOffer,
+  leastTipUrged,
+  maxOf,
   type UrgentMarket,
 } from '../../model/gas-price.js';
 
-/** A suggested tip is asked for again after this many milliseconds, at a new head. */
+/** A suggested tip is read again after this many milliseconds, at a new head. */
 const TIP_FRESH_MS = 2000;
-/** Meanwhile, or where it cannot be asked for, the one before serves this long. */
+/** Until then, or if it cannot be read, the previous one is used for this long. */
 const TIP_KEPT_MS = 10_000;
 const TIP_TIMEOUT_MS = 1000;
+/** How long a mined tip is a witness against a higher one. */
+const MINED_KEPT_MS = 300_000;
 
 /** Wei, and when they were asked for. */
 interface Tips {
@@ -28,24 +37,32 @@ interface Tips {
 export class FeeOracle {
   #tips: Tips | undefined;
   #asking: Promise<Tips> | undefined;
-  /** Other endpoints' base fee of a block whose first answer would have stopped the lanes. */
+  /** Another endpoint's base fee for a block whose first answer would have stopped the lanes. */
   #asked: { readonly hash: Hex; readonly lowest: bigint } | undefined;
+  /** Mined tips, wei, each lower than those after it, and when: the last one and the lowest since any time. */
+  #mined: readonly { readonly tip: bigint; readonly at: number }[] = [];
 
   constructor(private readonly chain: EvmChain) {}
 
-  /** @throws ChainUnavailableError when no tip is known and none can be asked for. */
+  noteMined(tip: bigint): void {
+    const at = performance.now();
+    const lower = this.#mined.filter((one) => one.tip < tip && at - one.at <= MINED_KEPT_MS);
+    this.#mined = [...lower, { tip, at }];
+  }
+
+  /** @throws ChainUnavailableError when no tip is known and no endpoint answers. */
   async market(head: Head): Promise<FeeMarket> {
     const baseFeePerGas = head.latest.baseFeePerGas ?? 0n;
     const market = await this.#marketAt(baseFeePerGas, head);
     if (baseFeePerGas === 0n || feesFor(market) !== undefined) return market;
-    // It would stop the lanes: one endpoint's word is not enough for that.
+    // This base fee would stop the lanes, and one endpoint alone must not stop them.
     return this.#marketAt(await this.#lowerBaseFee(head, baseFeePerGas), head);
   }
 
   /**
-   * For what its price did not bring into a block: the endpoint that was believed may be too low. The highest base fee
-   * and the higher of two tips may be a lie, so what two endpoints reach is named apart. A base fee above the cap is not
-   * believed here.
+   * For a transaction whose price did not suffice: the believed endpoint may be too low. The highest base fee and the
+   * higher of two tips may be wrong, so the values on which two endpoints agree are separate. A base fee above the cap
+   * is not believed here.
    *
    * @throws ChainUnavailableError when no tip is known and none can be asked for.
    */
@@ -58,19 +75,20 @@ export class FeeOracle {
       .sort((a, b) => Number(b - a));
     const highest = await this.#marketAt(most, head);
     const { high } = await this.#suggestedTips(head);
+    const leastTip = leastTipUrged(this.#leastTips(), highest.cap - most);
     return {
       agreed: await this.#marketAt(second, head),
-      highest: { ...highest, suggestedTip: high },
+      highest: { ...highest, suggestedTip: high, leastTip },
     };
   }
 
-  /** The lowest base fee that any endpoint has for the block of that number, or for its newest one. */
+  /** The lowest base fee of any endpoint for the block of that number, or for its newest one. */
   async #lowerBaseFee({ view, latest }: Head, own: bigint): Promise<bigint> {
     if (this.#asked?.hash !== latest.hash) {
       const elsewhere = await this.chain.newestElsewhere(view, latest);
       const fees = elsewhere.map(({ baseFeePerGas = 0n }) => baseFeePerGas);
       const lowest = fees.reduce((least, fee) => (fee < least ? fee : least), own);
-      // One that does not have the block yet is asked again.
+      // An endpoint that does not have the block yet is asked again.
       if (elsewhere.every(({ number }) => number !== latest.number)) return lowest;
       this.#asked = { hash: latest.hash, lowest };
     }
@@ -79,19 +97,36 @@ export class FeeOracle {
 
   async #marketAt(baseFeePerGas: bigint, head: Head): Promise<FeeMarket> {
     const cap = this.chain.config.maxGasPriceWei;
-    const learned = this.chain.endpoints
-      .filter(({ isRightChain }) => isRightChain !== false)
-      .map(leastTipOf);
     const { low } = await this.#suggestedTips(head);
+    const named = this.#serving.map(namedTipOf).reduce(maxOf, 0n);
+    const shown = { named, mined: this.#lowestMined };
     return {
       baseFeePerGas,
       suggestedTip: low,
-      leastTip: leastTipToOffer(learned, cap - baseFeePerGas),
+      leastTip: leastTipToOffer(this.#leastTips(), low, cap - baseFeePerGas, shown),
       cap,
     };
   }
 
-  /** Asked for again beside the lanes: an endpoint that takes its time must not hold them up. */
+  /** A replacement that offers twice as much is mined, too: the last tip alone would rise with each. */
+  get #lowestMined(): bigint {
+    const since = performance.now() - MINED_KEPT_MS;
+    const lowest = this.#mined.find(({ at }) => at >= since) ?? this.#mined.at(-1);
+    return lowest?.tip ?? this.chain.config.leastTipWei ?? 0n;
+  }
+
+  /** The least tips of endpoints that take transactions now; an unreachable endpoint's old tip must not count. */
+  #leastTips(): readonly bigint[] {
+    return this.#serving.map(leastTipOf);
+  }
+
+  get #serving(): readonly EndpointHealth[] {
+    const serving = this.chain.endpoints.filter(({ isRightChain }) => isRightChain !== false);
+    const present = serving.filter(isPresent);
+    return present.length > 0 ? present : serving;
+  }
+
+  /** Read in the background, so that a slow endpoint does not delay the lanes. */
   async #suggestedTips(head: Head): Promise<Tips> {
     const known = this.#tips;
     const age = performance.now() - (known?.at ?? Number.NEGATIVE_INFINITY);
@@ -105,7 +140,7 @@ export class FeeOracle {
     return known;
   }
 
-  /** Of two endpoints: one of them may be far off. */
+  /** Asks two endpoints, because one of them may be far off. */
   async #askForTips(head: Head): Promise<Tips> {
     const at = performance.now();
     const views = this.chain.views().slice(0, 2);
@@ -114,7 +149,7 @@ export class FeeOracle {
     );
     const [first, second = first] = answers.filter((tip) => tip !== undefined);
     if (first === undefined || second === undefined) {
-      throw new ChainUnavailableError(this.chain.chainId, 'a tip');
+      throw new ChainUnavailableError(this.chain.chainId, 'priority fee');
     }
     const [low, high] = first < second ? [first, second] : [second, first];
     this.#tips = { low, high, at };
@@ -131,7 +166,7 @@ async function tipOf(view: ChainView, head: Head): Promise<bigint | undefined> {
   }
 }
 
-/** Nodes without a tip of their own still say what gas costs altogether. */
+/** A node without its own tip still returns a total gas price. */
 async function askTip(view: ChainView, { latest }: Head): Promise<bigint> {
   const tip = await view.suggestedTip();
   if (tip !== undefined) return tip;

@@ -35,7 +35,7 @@ describe('GasBalance', () => {
   let reads: number;
   let balance: GasBalance;
 
-  const away = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a balance'));
+  const away = () => Promise.reject(new ChainUnavailableError(CHAIN_ID, 'account balance'));
 
   beforeEach(() => {
     clock = new TestClock();

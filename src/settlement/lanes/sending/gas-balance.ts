@@ -15,7 +15,7 @@ export class GasBalance {
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   #confirmedAt = Number.NEGATIVE_INFINITY;
-  /** Whether one endpoint's word was too little, and is not enough until all say alike. */
+  /** Whether one endpoint's value was too low, so that all have to agree. */
   #isInDoubt = false;
 
   constructor(
@@ -29,7 +29,7 @@ export class GasBalance {
   }
 
   /**
-   * Makes sure that the balance is known. Where it is, it is read again beside the caller.
+   * Makes sure that the balance is known. A known one is refreshed in the background.
    *
    * @throws ChainUnavailableError when it is not known, or only from long ago.
    */
@@ -44,7 +44,7 @@ export class GasBalance {
   }
 
   /**
-   * Asks all endpoints, where what one of them has said would stop the lane.
+   * Asks all endpoints when one endpoint's value would stop the lane.
    *
    * @throws ChainUnavailableError
    */
@@ -54,7 +54,7 @@ export class GasBalance {
     this.#isInDoubt = this.#balanceWei > own;
   }
 
-  /** The same beside the caller, who will ask again for what it was too little for. */
+  /** The same in the background; the caller will ask again. */
   confirmBeside(): void {
     const now = this.clock.steady();
     if (now - this.#confirmedAt < READ_INTERVAL_MS) return;
@@ -78,9 +78,9 @@ export class GasBalance {
   }
 
   /**
-   * How many settlements that pays for.
+   * How many settlements the balance pays for.
    *
-   * @param costWei - what one settlement costs at the price of now.
+   * @param costWei - the cost of one settlement at the present price.
    */
   settlementsLeft(inFlight: Iterable<TrackedAttempt>, costWei: bigint): number {
     const free = this.freeWei(inFlight);

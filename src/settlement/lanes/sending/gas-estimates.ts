@@ -10,9 +10,8 @@ const MARGIN_DENOMINATOR = 5n;
 const KNOWN_MAX = 2000;
 
 /**
- * What settlements of each token and method cost, learned from estimates and receipts. A simulation is
- * run with the limit that follows from it, so a transaction is never sent with less gas than it was
- * seen to need.
+ * The gas of settlements of each token and method, measured by estimates and receipts. The limit of a simulation
+ * follows from it, so a transaction never has less gas than was measured.
  */
 export class MeasuredGasEstimates {
   readonly #most = new Map<string, bigint>();
@@ -27,7 +26,7 @@ export class MeasuredGasEstimates {
     return withMargin(most + suffixGasOf(payment), gasCapOf(payment, this.cap));
   }
 
-  /** Notes gas that was needed, and returns the limit that follows; `undefined` when it is too much. */
+  /** Notes used gas, and returns the new limit; `undefined` when it is too high. */
   note(payment: AcceptedPayment, gas: bigint): bigint | undefined {
     const cap = gasCapOf(payment, this.cap);
     if (gas > cap) return undefined;
@@ -48,7 +47,7 @@ export class MeasuredGasEstimates {
     if (this.#most.has(profileOf(payment))) this.note(payment, gas);
   }
 
-  /** A typical settlement, for saying how many more the gas money pays for. */
+  /** A typical settlement, to compute how many more the gas money pays for. */
   get typical(): bigint {
     const seen = [...this.#most.values()];
     return seen.length === 0
@@ -57,7 +56,7 @@ export class MeasuredGasEstimates {
   }
 
   #learn(profile: string, gas: bigint): void {
-    // Anybody can make tokens and wallets: what was learned first is forgotten, and estimated again.
+    // Anybody can make tokens and wallets, so the oldest entry is dropped, and estimated again later.
     const [oldest] = this.#most.keys();
     if (oldest !== undefined && this.#most.size >= KNOWN_MAX) this.#most.delete(oldest);
     this.#most.set(profile, gas);

@@ -3,7 +3,7 @@ import { TestClock, turns } from '../../../../test/builders/platform/concurrency
 import { GWEI, SIGNER, TestChain } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { Attempt, SignedTransaction } from '../../model/attempt.js';
-import type { LaneTrouble } from '../../model/lane-status.js';
+import type { LaneCondition } from '../../model/lane-status.js';
 import type { LaneChain } from '../ports.js';
 import { LaneState } from '../state/lane-state.js';
 import { TrackedAttempt } from '../state/tracked-attempt.js';
@@ -74,7 +74,7 @@ describe('a lane that is asked whether it can send', () => {
     });
   }
 
-  it.each<[string, () => void, LaneTrouble | undefined]>([
+  it.each<[string, () => void, LaneCondition | undefined]>([
     ['can', () => undefined, undefined],
     ['cannot pay for one settlement', () => (balanceWei = GAS * GWEI - 1n), 'no_gas'],
     ['can pay for one settlement exactly', () => (balanceWei = GAS * GWEI), undefined],
@@ -86,35 +86,35 @@ describe('a lane that is asked whether it can send', () => {
     ],
     ['has seen no block for long', () => (chain.timestamp -= 6), 'head_stale'],
     ['has a key that does not sign', () => (signer.isAvailable = false), 'signer_unavailable'],
-  ])('%s', async (_, change, trouble) => {
+  ])('%s', async (_, change, condition) => {
     change();
-    state.trouble = undefined;
-    expect(await readiness.isReady()).toBe(trouble === undefined);
-    expect(state.trouble).toBe(trouble);
+    state.condition = undefined;
+    expect(await readiness.isReady()).toBe(condition === undefined);
+    expect(state.condition).toBe(condition);
   });
 
-  it.each<[string, number, LaneTrouble | undefined]>([
+  it.each<[string, number, LaneCondition | undefined]>([
     ['goes on: another endpoint has the same block as new', 0, undefined],
     ['rests: another endpoint has it as old, too', 6, 'head_stale'],
-  ])('whose endpoint gives its newest block an old time %s', async (_, ageSeconds, trouble) => {
+  ])('whose endpoint gives its newest block an old time %s', async (_, ageSeconds, condition) => {
     const { latest } = chain.head;
     chain.elsewhere = [{ ...latest, timestamp: latest.timestamp - ageSeconds }];
     chain.timestamp -= 600;
-    expect(await readiness.isReady()).toBe(trouble === undefined);
-    expect(state.trouble === 'head_stale').toBe(trouble === 'head_stale');
+    expect(await readiness.isReady()).toBe(condition === undefined);
+    expect(state.condition === 'head_stale').toBe(condition === 'head_stale');
   });
 
-  it.each<[string, bigint, LaneTrouble | undefined]>([
+  it.each<[string, bigint, LaneCondition | undefined]>([
     ['goes on: another endpoint has more', GAS * GWEI, undefined],
     ['rests: the others have as little', GAS * GWEI - 1n, 'no_gas'],
-  ])('whose endpoint gives it no money %s', async (_, wei, trouble) => {
+  ])('whose endpoint gives it no money %s', async (_, wei, condition) => {
     balanceWei = 0n;
     elsewhereWei = wei;
     for (let reading = 0; reading < 3; reading += 1) {
-      state.trouble = undefined;
-      expect(await readiness.isReady()).toBe(trouble === undefined);
-      expect(state.trouble).toBe(trouble);
-      expect(readiness.canPayFor(GAS)).toBe(trouble === undefined);
+      state.condition = undefined;
+      expect(await readiness.isReady()).toBe(condition === undefined);
+      expect(state.condition).toBe(condition);
+      expect(readiness.canPayFor(GAS)).toBe(condition === undefined);
       await clock.pass(2000);
       await turns();
       chain.timestamp = Math.floor(clock.now() / 1000);
@@ -155,14 +155,14 @@ describe('a lane that is asked whether it can send', () => {
     expect(await aReadiness().isReady()).toBe(true);
   });
 
-  it('rests for half a second after trouble, and is well by itself', async () => {
+  it('rests for half a second after a failure, and is well by itself', async () => {
     chain.timestamp -= 6;
     expect(await readiness.isReady()).toBe(false);
     chain.timestamp += 6;
     expect(await readiness.isReady()).toBe(false);
     await clock.pass(500);
     expect(await readiness.isReady()).toBe(true);
-    expect(state.trouble).toBeUndefined();
+    expect(state.condition).toBeUndefined();
   });
 
   it.each<[string, () => void]>([
@@ -186,7 +186,7 @@ describe('a lane that is asked whether it can send', () => {
     await clock.pass(13_000);
     chain.timestamp = Math.floor(clock.now() / 1000);
     expect(await readiness.isReady()).toBe(false);
-    expect(state.trouble).toBe('chain_unavailable');
+    expect(state.condition).toBe('chain_unavailable');
   });
 
   it('counts what its attempts in flight may cost against its money', async () => {

@@ -5,7 +5,7 @@ import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import type { Sender } from '../../../protocol/evm/chain-reader.js';
 import { effectivePrice, type Fees, feesFor } from '../../model/gas-price.js';
-import type { LaneTrouble } from '../../model/lane-status.js';
+import type { LaneCondition } from '../../model/lane-status.js';
 import type {
   FeeMarkets,
   GasEstimates,
@@ -16,7 +16,7 @@ import type {
 import type { LaneState } from '../state/lane-state.js';
 import type { GasBalance } from './gas-balance.js';
 
-/** How long a lane rests after something it needs did not answer. */
+/** Pause of a lane after a missing answer. */
 const REST_MS = 500;
 /** The assumed price of gas before the first read: 1 gwei. */
 const UNKNOWN_PRICE_WEI = 1_000_000_000n;
@@ -63,18 +63,18 @@ export class LaneReadiness {
     if (this.#fees === undefined) return this.rest('gas_price_cap');
     if (await this.#isStale(head)) return this.rest('head_stale');
     if (!(await this.#hasGas())) return this.rest('no_gas');
-    state.trouble = undefined;
+    state.condition = undefined;
     return true;
   }
 
   /** Takes no work for a moment, and says why. */
-  rest(trouble: LaneTrouble): false {
-    this.options.state.trouble = trouble;
+  rest(condition: LaneCondition): false {
+    this.options.state.condition = condition;
     this.#restsUntil = this.options.clock.steady() + REST_MS;
     return false;
   }
 
-  /** One endpoint's word for the time of a block stops nothing while another one has a newer one. */
+  /** One endpoint with an old head does not stop the lane while another endpoint has a newer head. */
   async #isStale({ view, latest }: Head): Promise<boolean> {
     const { headMaxAgeMs, clock, chain } = this.options;
     const isOld = ({ timestamp }: BlockHeader): boolean =>
@@ -83,7 +83,7 @@ export class LaneReadiness {
     return (await chain.newestElsewhere(view, latest)).every(isOld);
   }
 
-  /** One endpoint's word for the balance stops nothing while another one has more. */
+  /** One endpoint with a low balance does not stop the lane while another endpoint shows a higher one. */
   async #hasGas(): Promise<boolean> {
     if (this.settlementsLeft() >= 1) return true;
     try {
@@ -104,8 +104,8 @@ export class LaneReadiness {
   }
 
   /**
-   * Whether the money is there for one more thing that costs so many wei. Where one endpoint's word is too little, all are
-   * asked beside the caller: what waits is offered again.
+   * Whether the money suffices for something that costs this many wei. If one endpoint's value is too low, all are
+   * asked in the background, and the work is offered again.
    */
   canSpend(costWei: bigint): boolean {
     const { gasBalance, state } = this.options;
@@ -114,12 +114,12 @@ export class LaneReadiness {
     return isThere;
   }
 
-  /** Wei that so much gas may cost at the fees of now. */
+  /** Wei for this much gas at the present fees. */
   costOf(gas: bigint): bigint {
     return gas * (this.#fees?.maxFeePerGas ?? 0n);
   }
 
-  /** Gas that the money pays for at the fees of now, after what is in flight; `undefined` where it costs nothing. */
+  /** Gas that the free money pays for at the present fees; `undefined` where gas costs nothing. */
   get payableGas(): bigint | undefined {
     const { gasBalance, state } = this.options;
     const price = this.#fees?.maxFeePerGas ?? 0n;

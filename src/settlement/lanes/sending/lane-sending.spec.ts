@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Address } from 'viem';
+import { channelMoves } from '../../../../test/builders/protocol/schemes/batch-settlement/authorizations.js';
 import {
   aLaneWorld,
   aPayment,
@@ -34,10 +36,10 @@ describe('a lane that sends', () => {
 
   it('allocates nothing when what it was about to send was withdrawn', async () => {
     await lane.claim('a');
-    const { recheck } = lane.chain;
-    lane.chain.recheck = (ids) => {
+    const { preflight } = lane.chain;
+    lane.chain.preflight = (ids) => {
       lane.store.claims.withdraw('a');
-      return recheck(ids);
+      return preflight(ids);
     };
     await sendReady();
     expect(states('a')).toEqual(['withdrawn']);
@@ -46,7 +48,7 @@ describe('a lane that sends', () => {
   });
 
   it('refuses what would not succeed, before a nonce is taken', async () => {
-    lane.chain.recheck = () => ({
+    lane.chain.preflight = () => ({
       refusals: [{ id: 'a', reason: 'invalid_exact_evm_insufficient_balance' }],
     });
     await lane.send('a', 'b');
@@ -56,7 +58,7 @@ describe('a lane that sends', () => {
 
   it('one that is judged slowly does not keep the next one waiting', async () => {
     await lane.claim('slow');
-    lane.chain.recheck = (ids) => (ids.includes('slow') ? 'hangs' : {});
+    lane.chain.preflight = (ids) => (ids.includes('slow') ? 'hangs' : {});
     const sending = sendReady();
     await lane.clock.pass(0);
     await lane.clock.pass(250);
@@ -65,10 +67,10 @@ describe('a lane that sends', () => {
     expect(states('slow', 'good')).toEqual(['work', 'attempt']);
   });
 
-  it('is not ended by a round of an earlier opening that fails late', async () => {
+  it('is not ended by a round of an earlier recovery that fails late', async () => {
     await lane.claim('slow');
     let fail: (error: Error) => void = () => undefined;
-    lane.chain.recheck = () =>
+    lane.chain.preflight = () =>
       new Promise((_, reject) => {
         fail = reject;
       });
@@ -79,27 +81,27 @@ describe('a lane that sends', () => {
     lane.sending.reset();
     fail(new ReopenLane('what was true before'));
     await lane.clock.pass(0);
-    lane.chain.recheck = () => ({});
+    lane.chain.preflight = () => ({});
     await lane.send('good');
     expect(states('good')).toEqual(['attempt']);
   });
 
   it('gives everything back when its key does not sign, and goes on when it does', async () => {
-    // It is found out while it signs: it was well a moment before.
+    // The failure shows while it signs: the key was available a moment before.
     lane.signer.beforeSigning = () => {
       lane.signer.isAvailable = false;
       return Promise.resolve();
     };
     await lane.send('a');
     expect(states('a')).toEqual(['ready']);
-    const { trouble, next } = lane.state;
-    expect([trouble, next, lane.chain.sent]).toEqual(['signer_unavailable', 0, []]);
+    const { condition, next } = lane.state;
+    expect([condition, next, lane.chain.sent]).toEqual(['signer_unavailable', 0, []]);
     lane.signer.beforeSigning = () => Promise.resolve();
     lane.signer.isAvailable = true;
     await lane.clock.pass(500);
     await sendReady();
     expect(states('a')).toEqual(['attempt']);
-    expect([lane.state.trouble, lane.state.next]).toEqual([undefined, 1]);
+    expect([lane.state.condition, lane.state.next]).toEqual([undefined, 1]);
   });
 
   it('sends what one endpoint says it cannot pay for, and another one says it can', async () => {
@@ -125,10 +127,10 @@ describe('a lane that sends', () => {
   });
 
   it('gives everything back when the chain cannot be asked, and says why it rests', async () => {
-    lane.chain.recheck = () => 'fails';
+    lane.chain.preflight = () => 'fails';
     await lane.send('a');
     expect(states('a')).toEqual(['ready']);
-    expect(lane.state.trouble).toBe('chain_unavailable');
+    expect(lane.state.condition).toBe('chain_unavailable');
   });
 
   it('sends no more than its window, whatever is ready', async () => {
@@ -142,12 +144,12 @@ describe('a lane that sends', () => {
   it.each([
     ['gas_price_cap', { cap: 1n, leastTip: GWEI }],
     ['no_gas', { suggestedTip: 9n * GWEI, cap: 10n ** 30n }],
-  ] as const)('names what keeps it: %s', async (trouble, market) => {
+  ] as const)('names what keeps it: %s', async (condition, market) => {
     lane.chain.market = { ...lane.chain.market, ...market };
-    if (trouble === 'no_gas') lane.chain.balance = () => Promise.resolve(1n);
+    if (condition === 'no_gas') lane.chain.balance = () => Promise.resolve(1n);
     await lane.send('a');
     expect(states('a')).toEqual(['ready']);
-    expect(lane.state.trouble).toBe(trouble);
+    expect(lane.state.condition).toBe(condition);
   });
 
   it('sends as many together as its money pays for', async () => {
@@ -161,7 +163,7 @@ describe('a lane that sends', () => {
     lane.chain.balance = () => Promise.resolve(batchGas([100_000n, 100_000n]) * MAX_FEE);
     await lane.send('a', 'b', 'c', 'd');
     expect(states('a', 'b', 'c', 'd').sort()).toEqual(['attempt', 'attempt', 'later', 'later']);
-    expect([lane.state.next, lane.state.trouble]).toEqual([1, 'no_gas']);
+    expect([lane.state.next, lane.state.condition]).toEqual([1, 'no_gas']);
   });
 
   it('sends what it can pay for beside what costs more than it has', async () => {
@@ -180,7 +182,7 @@ describe('a lane that sends', () => {
     await lane.send('dear');
     for (const id of ['a', 'b', 'c']) {
       await lane.send(id);
-      expect([states('dear', id), lane.state.trouble]).toEqual([['later', 'attempt'], undefined]);
+      expect([states('dear', id), lane.state.condition]).toEqual([['later', 'attempt'], undefined]);
     }
     // Its treasury sees this meanwhile.
     expect(lane.state.isShort).toBe(true);
@@ -197,7 +199,7 @@ describe('a lane that sends', () => {
     await lane.send('a');
     await lane.send('b');
     expect(states('a', 'b')).toEqual(['attempt', 'ready']);
-    expect(lane.state.trouble).toBe('budget_exhausted');
+    expect(lane.state.condition).toBe('budget_exhausted');
   });
 
   it('refuses only the payee whose budget is used up', async () => {
@@ -211,11 +213,50 @@ describe('a lane that sends', () => {
     expect(lane.store.claims.endingOf('b').reason).toBe('budget_exhausted');
   });
 
+  it('refuses only the payer of deposits whose budget is used up', async () => {
+    lane = await aLaneWorld({ budgets: { payeeWei: 150_000n * GWEI } });
+    const payer: Address = `0x${'5a'.repeat(20)}`;
+    const parties = { payer, receiver: aPayment(0).payTo, authorizer: payer };
+    for (const [index, id] of ['a', 'b'].entries()) {
+      const authorization = channelMoves(parties, index).byEip3009;
+      lane.store.claims.claim(id, aPayment(index, { authorization }));
+      await lane.store.queue.ready(CHAIN_ID, [id]);
+      await sendReady();
+    }
+    await lane.send('ofPayee');
+    expect(states('a', 'b', 'ofPayee')).toEqual(['attempt', 'withdrawn', 'attempt']);
+  });
+
+  it('sends claims of one channel one after another: a second one may bring nothing for its gas', async () => {
+    const parties = { payer: SIGNER, receiver: aPayment(0).payTo, authorizer: SIGNER };
+    const others = { ...parties, receiver: SIGNER };
+    lane.chain.grouping = (items) => items.map((item) => ({ items: [item], gas: 100_000n }));
+    const claims = [
+      channelMoves(parties, 1).claim,
+      channelMoves(parties, 2).claim,
+      channelMoves(others, 1).claim,
+    ];
+    for (const [index, authorization] of claims.entries()) {
+      lane.store.claims.claim(`c${index}`, aPayment(index, { authorization }));
+    }
+    await lane.store.queue.ready(CHAIN_ID, ['c0', 'c1', 'c2']);
+    await lane.send();
+    const ofOne = states('c0', 'c1').sort();
+    expect([...ofOne, ...states('c2')]).toEqual(['attempt', 'later', 'attempt']);
+    lane.chain.mine(lane.newest(0));
+    lane.chain.mine(lane.newest(1));
+    await lane.follow();
+    await lane.clock.pass(1000);
+    await lane.store.queue.sweep(CHAIN_ID, 10);
+    await lane.send();
+    expect(lane.chain.sent).toHaveLength(3);
+  });
+
   it('takes nothing while an operator has paused it', async () => {
     lane.state.isPaused = true;
     await lane.send('a');
     expect(states('a')).toEqual(['ready']);
-    expect(lane.state.trouble).toBe('paused');
+    expect(lane.state.condition).toBe('paused');
   });
 
   it('what was sent before and is now found used waits for finality, and is not refused', async () => {
@@ -224,7 +265,7 @@ describe('a lane that sends', () => {
     lane.chain.finalize();
     await lane.follow(5);
     expect(states('a')).toEqual(['ready']);
-    lane.chain.recheck = () => ({
+    lane.chain.preflight = () => ({
       refusals: [{ id: 'a', reason: 'invalid_exact_evm_nonce_already_used' }],
     });
     await lane.send();

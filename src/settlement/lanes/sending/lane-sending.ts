@@ -1,5 +1,6 @@
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
+import { channelsRaisedBy, chargedTo } from '../../../protocol/payment/payment-facts.js';
 import type { HeldLane, LaneQueue, TakenSettlement } from '../../ledger/lane-store.js';
 import { type BatchRules, gasBoundOf } from '../../model/grouping.js';
 import type { UnresolvedUses } from '../following/unresolved-uses.js';
@@ -16,15 +17,15 @@ import type { Preparations } from '../preparing/preparations.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Broadcaster } from './broadcaster.js';
 import type { LaneReadiness } from './lane-readiness.js';
-import type { Rechecked, SendGroup } from './rechecked.js';
+import type { PreflightResult, SendGroup } from './preflight-result.js';
 
-/** A verification that takes longer goes on apart from the lane, which goes on with the next settlement. */
+/** A slower simulation continues in the background, and the lane takes the next settlement. */
 const SIMULATION_TIMEOUT_MS = 250;
-/** When what could not be judged is taken again. */
+/** When an undecided settlement is taken again. */
 const UNDECIDED_MS = 1000;
-/** When what costs more than the lane has is offered again, to this lane or to another one. */
+/** When an unaffordable settlement is offered again, to this lane or another one. */
 const UNPAID_MS = 500;
-/** Rounds that are judged beside the lane at once. */
+/** Limit of simulation rounds in the background. */
 const BESIDE_MOST = 4;
 
 interface LaneSendingOptions {
@@ -53,19 +54,19 @@ interface LaneSendingOptions {
  */
 const FRESH_MS = 3000;
 
-/** Takes what is ready, judges it once more, and sends what is good. */
+/** Takes ready settlements, simulates them once more, and sends the good ones. */
 export class LaneSending implements Sending {
-  /** Rounds that are being judged beside the lane. */
+  /** Simulation rounds in the background. */
   readonly #beside = new Set<Promise<void>>();
   #failure: Error | undefined;
-  /** Which opening of the lane it is. */
+  /** The number of the lane's recovery. */
   #generation = 0;
-  /** Account nonces are given out one after the other. */
+  /** Account nonces are allocated one after another. */
   #sending: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: LaneSendingOptions) {}
 
-  /** The state of a lane that was reopened. */
+  /** Resets the state after the lane was reopened. */
   reset(): void {
     this.options.readiness.reset();
     this.#failure = undefined;
@@ -81,7 +82,7 @@ export class LaneSending implements Sending {
   }
 
   /**
-   * Sends until nothing is ready, the window is full, or something is amiss.
+   * Sends until nothing is ready, the window is full, or a condition stops it.
    *
    * @throws ReopenLane, LeaseLostError, RedisUnavailableError.
    */
@@ -101,13 +102,13 @@ export class LaneSending implements Sending {
     }
   }
 
-  /** One slow judgement must not keep what comes after it: it is finished beside the lane. */
+  /** A slow simulation must not delay later payments: it ends in the background. */
   async #simulateInTime(round: Promise<void>): Promise<void> {
     const { state } = this.options;
     const generation = this.#generation;
     const watched = round
       .catch((error: unknown) => {
-        // Reopened meanwhile: a failure of an earlier opening does not count.
+        // Recovered again meanwhile: a failure of an earlier recovery does not count.
         if (generation !== this.#generation) return;
         this.#failure ??=
           error instanceof Error ? error : new Error('a value that is not an Error was thrown');
@@ -144,28 +145,28 @@ export class LaneSending implements Sending {
     isGoing: () => boolean,
   ): Promise<void> {
     const { state, simulator } = this.options;
-    const { openings } = state;
-    let rechecked: readonly Rechecked<TakenSettlement>[] | undefined;
+    const { recoveries } = state;
+    let checked: readonly PreflightResult<TakenSettlement>[] | undefined;
     try {
-      rechecked = await simulator.recheck(taken, this.#rules(), this.options.readiness.asSender());
+      checked = await simulator.preflight(taken, this.#rules(), this.options.readiness.asSender());
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
     }
-    // Reopened meanwhile: the settlements of this round are ready again already.
-    if (openings !== state.openings) return;
-    if (rechecked === undefined) {
+    // Recovered again meanwhile: the settlements of this round are ready again already.
+    if (recoveries !== state.recoveries) return;
+    if (checked === undefined) {
       await this.#giveBack(held, taken);
       this.options.readiness.rest('chain_unavailable');
       return;
     }
     const until = this.options.clock.steady() + FRESH_MS;
     const isFresh = (): boolean => isGoing() && this.options.clock.steady() <= until;
-    for (const one of rechecked) await this.#inTurn(() => this.#sendRechecked(held, one, isFresh));
+    for (const one of checked) await this.#inTurn(() => this.#sendChecked(held, one, isFresh));
   }
 
-  async #sendRechecked(
+  async #sendChecked(
     held: HeldLane,
-    { groups, refusals, undecided, blockNumber }: Rechecked<TakenSettlement>,
+    { groups, refusals, undecided, blockNumber }: PreflightResult<TakenSettlement>,
     isGoing: () => boolean,
   ): Promise<void> {
     const { queue, events, unresolved, preparations } = this.options;
@@ -177,15 +178,9 @@ export class LaneSending implements Sending {
       await queue.refuse(held, refused);
       events.finished(refused.map(({ id }) => id));
     }
-    await this.#putOff(held, undecided, UNDECIDED_MS);
+    const later = undecided.map(({ id }) => id);
+    if (later.length > 0) await queue.postpone(held, later, UNDECIDED_MS);
     await this.#sendGroups(held, groups, blockNumber, isGoing);
-  }
-
-  /** Postpones settlements that could not be simulated or paid for now, so that they do not come straight back. */
-  async #putOff(held: HeldLane, items: readonly TakenSettlement[], ms: number): Promise<void> {
-    if (items.length === 0) return;
-    const ids = items.map(({ id }) => id);
-    await this.options.queue.postpone(held, ids, ms);
   }
 
   async #inTurn(send: () => Promise<void>): Promise<void> {
@@ -204,14 +199,24 @@ export class LaneSending implements Sending {
     for (const group of groups) {
       if (!canSend || !this.options.state.hasRoom || !isGoing()) {
         await this.#giveBack(held, group.items);
+      } else if (this.#isBehindAnother(group)) {
+        await this.#giveBack(held, group.items, UNDECIDED_MS);
       } else if (!this.options.readiness.canPayFor(group.gas)) {
-        // The lane goes on with what it can pay for: only these wait.
+        // The lane continues with what it can afford; only these wait.
         this.options.state.fellShort();
-        await this.#putOff(held, group.items, UNPAID_MS);
+        await this.#giveBack(held, group.items, UNPAID_MS);
       } else {
         canSend = await this.#sendOne(held, group, blockNumber);
       }
     }
+  }
+
+  /** Whether a claim in flight may leave it nothing to bring: its simulation did not see that one. */
+  #isBehindAnother({ items }: SendGroup<TakenSettlement>): boolean {
+    const channels = items.flatMap(({ payment }) => channelsRaisedBy(payment));
+    if (channels.length === 0) return false;
+    const { pending } = this.options.state;
+    return channels.some((id) => pending.some((tracked) => tracked.channels.has(id)));
   }
 
   /** @returns whether the lane can go on sending now. */
@@ -233,7 +238,7 @@ export class LaneSending implements Sending {
         else heads.lookIfIdle();
         return true;
       case 'nonce':
-        throw new ReopenLane('the ledger has another nonce');
+        throw new ReopenLane('the ledger has another next nonce for the lane');
       case 'paused':
         await this.#giveBack(held, group.items);
         return this.options.readiness.rest('paused');
@@ -266,7 +271,7 @@ export class LaneSending implements Sending {
       await this.#giveBack(held, group.items);
       return this.options.readiness.rest('budget_exhausted');
     }
-    const refused = group.items.filter(({ payment }) => payment.payTo === subject);
+    const refused = group.items.filter(({ payment }) => chargedTo(payment) === subject);
     await this.options.queue.refuse(
       held,
       refused.map(({ id }) => ({ id, reason: 'budget_exhausted' })),
@@ -279,12 +284,14 @@ export class LaneSending implements Sending {
     return true;
   }
 
-  async #giveBack(held: HeldLane, items: readonly TakenSettlement[]): Promise<void> {
+  async #giveBack(
+    held: HeldLane,
+    items: readonly TakenSettlement[],
+    delayMs?: number,
+  ): Promise<void> {
     if (items.length === 0) return;
-    await this.options.queue.giveBack(
-      held,
-      items.map(({ id }) => id),
-    );
+    const ids = items.map(({ id }) => id);
+    await this.options.queue.giveBack(held, ids, delayMs);
   }
 
   #rules(): BatchRules {
@@ -297,7 +304,7 @@ export class LaneSending implements Sending {
       ...batchRules,
       maxItems: canBatch ? Math.min(batchRules.maxItems, state.batchMost) : 1,
       safeAssets: new Set(safeAssets),
-      // A lane that is low sends smaller batches: a larger one would wait for money that may not come.
+      // A lane that is low on gas sends smaller batches, because a larger one would wait for money that may not come.
       maxGas: payable < most ? payable : most,
     };
   }

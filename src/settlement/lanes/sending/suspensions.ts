@@ -4,18 +4,18 @@ const PERIOD_MS = 10 * 60_000;
 const SUCCESSES_MAX = 3;
 /** Batches of it. */
 const REVERTS_MAX = 2;
-/** Anybody can make tokens: what was noted first is forgotten. */
+/** Anybody can make tokens, so the oldest entry is dropped. */
 const ASSETS_MAX = 4096;
 
 /**
- * Assets whose transactions succeeded without paying: they take any call, or can distinguish a simulation from a
- * transaction. Each such transaction costs gas, and no payer can be blamed for it.
+ * Assets whose transactions succeeded without paying: they accept any call, or can tell a simulation from a
+ * transaction. Each such transaction costs gas, and no payer is at fault.
  */
 export class AssetSuspension {
   readonly #noted = new Map<string, readonly number[]>();
 
   /**
-   * A transaction was final and successful, and left no evidence of this asset's payment.
+   * A transaction was final and successful, without evidence of this asset's payment.
    *
    * @param asset - `eip155:56/0x…`.
    */
@@ -31,7 +31,7 @@ export class AssetSuspension {
     return this.#recent(asset).length >= SUCCESSES_MAX;
   }
 
-  /** For the other processes: what is refused here is refused before it comes here. */
+  /** For the other processes, so that they refuse these assets early. */
   get suspended(): readonly string[] {
     return [...this.#noted.keys()].filter((asset) => this.isSuspended(asset));
   }
@@ -42,7 +42,7 @@ export class AssetSuspension {
   }
 }
 
-/** Remembers which assets spoiled batches lately: their payments go alone for a while. */
+/** Remembers assets that made batches fail recently: their payments are sent alone for a while. */
 export class BatchSuspension {
   readonly #reverts = new Map<string, number[]>();
 

@@ -8,10 +8,10 @@ export interface LaneSlot {
   running: Promise<void> | undefined;
   /** Rounds in which this lane was free and left to others. */
   passed: number;
-  /** It is above the share of this process: its lease is released as soon as it has come to a stop. */
+  /** The lane is above the share of this process: its lease is released as soon as the lane has stopped. */
   isHandedOver: boolean;
-  /** The log says that it has been resyncing for long. */
-  isResyncTold: boolean;
+  /** Whether the log has reported its long recovery. */
+  isResyncReported: boolean;
 }
 
 export function slotFor(runner: LaneRunner): LaneSlot {
@@ -21,6 +21,6 @@ export function slotFor(runner: LaneRunner): LaneSlot {
     running: undefined,
     passed: 0,
     isHandedOver: false,
-    isResyncTold: false,
+    isResyncReported: false,
   };
 }

@@ -54,23 +54,23 @@ describe('what a lane knows of itself', () => {
     state = new LaneState(64, () => (troubles += 1), clock);
   });
 
-  it('is resyncing until it was opened, and tells each trouble once', () => {
-    expect(state.trouble).toBe('resyncing');
-    state.trouble = undefined;
-    state.trouble = 'no_gas';
-    state.trouble = 'no_gas';
-    expect([state.trouble, troubles]).toEqual(['no_gas', 2]);
+  it('is resyncing until it was recovered, and reports each condition once', () => {
+    expect(state.condition).toBe('resyncing');
+    state.condition = undefined;
+    state.condition = 'no_gas';
+    state.condition = 'no_gas';
+    expect([state.condition, troubles]).toEqual(['no_gas', 2]);
     // What an operator did is said first.
     state.isPaused = true;
-    expect(state.trouble).toBe('paused');
+    expect(state.condition).toBe('paused');
   });
 
   it('has a gap only while something waits above it', () => {
-    state.trouble = undefined;
+    state.condition = undefined;
     state.hasGap = true;
-    expect(state.trouble).toBeUndefined();
+    expect(state.condition).toBeUndefined();
     state.allocated(tracked(3));
-    expect(state.trouble).toBe('nonce_gap');
+    expect(state.condition).toBe('nonce_gap');
   });
 
   it.each<[string, readonly number[], number, number, readonly number[]]>([
@@ -132,11 +132,11 @@ describe('what a lane knows of itself', () => {
     expect([...(remembered?.payments.keys() ?? [])]).toEqual(['s0']);
   });
 
-  it('forgets all at an opening, and has another number then', () => {
+  it('forgets all at a recovery, and has another number then', () => {
     state.allocated(tracked(7));
-    const before = state.openings;
+    const before = state.recoveries;
     state.open([], false);
-    expect([state.hasAttempts, state.openings - before]).toEqual([false, 1]);
+    expect([state.hasAttempts, state.recoveries - before]).toEqual([false, 1]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { Signal } from '../../../platform/concurrency/signal.js';
 import type { RememberedAttempt } from '../../ledger/lane-store.js';
-import type { LaneTrouble } from '../../model/lane-status.js';
+import type { LaneCondition } from '../../model/lane-status.js';
 import type { TrackedAttempt } from './tracked-attempt.js';
 
 /** How long a lane remembers that its batches were too large. */
@@ -9,31 +9,31 @@ const BATCH_LIMIT_MS = 10 * 60_000;
 /** How long a lane is short after it was offered what costs more than it has: it is offered it again in between. */
 const SHORT_MS = 5000;
 
-/** The state of a lane. Its parts read and change it here and nowhere else. */
+/** The state of a lane. Only this class holds it. */
 export class LaneState {
-  /** There may be something to send. */
+  /** Notified when there may be something to send. */
   readonly work = new Signal();
-  /** There may be something to follow. */
+  /** Notified when there may be something to follow. */
   readonly changed = new Signal();
   #attempts = new Map<number, TrackedAttempt>();
   #window: LaneWindow;
   #next = 0;
   /** Account nonces below this are final: nothing of them is missing. */
   #finalBelow = 0;
-  #trouble: LaneTrouble | undefined = 'resyncing';
-  #openings = 0;
+  #condition: LaneCondition | undefined = 'resyncing';
+  #recoveries = 0;
   #batchLimit = { items: Number.POSITIVE_INFINITY, until: 0 };
   #shortUntil = 0;
   isPaused = false;
   /** By an operator; its process may have another reason to retire it. */
   isRetired = false;
-  /** Account nonces are missing below those in flight. */
+  /** Whether account nonces are missing below those in flight. */
   hasGap = false;
 
-  /** @param onTrouble - told when its trouble is another one than before. */
+  /** @param onConditionChange - called when its condition has changed. */
   constructor(
     private readonly windowMax: number,
-    private readonly onTrouble: () => void,
+    private readonly onConditionChange: () => void,
     private readonly clock: Clock,
   ) {
     this.#window = new LaneWindow(windowMax, false);
@@ -41,16 +41,16 @@ export class LaneState {
 
   /** Starts with the state that ledger and chain show. */
   open(attempts: readonly TrackedAttempt[], isSignerWithCode: boolean): void {
-    this.#openings += 1;
+    this.#recoveries += 1;
     this.#attempts = new Map(attempts.map((tracked) => [tracked.accountNonce, tracked]));
     this.#window = new LaneWindow(this.windowMax, isSignerWithCode);
     this.#finalBelow = 0;
     this.hasGap = false;
   }
 
-  /** Changes with every opening: what was begun before one must not be carried on after it. */
-  get openings(): number {
-    return this.#openings;
+  /** Changes with every recovery: work from before must not continue after it. */
+  get recoveries(): number {
+    return this.#recoveries;
   }
 
   // ---------------------------------------------------------------- attempts
@@ -88,13 +88,13 @@ export class LaneState {
     this.#attempts = new Map(all.sort(([a], [b]) => a - b));
   }
 
-  /** Its nonce is final, and everything it carried is done with. */
+  /** Its nonce is final, and all its settlements are resolved. */
   closed(accountNonce: number): void {
     this.#attempts.delete(accountNonce);
     this.#finalBelow = Math.max(this.#finalBelow, accountNonce + 1);
   }
 
-  /** The attempts to store again in a ledger that went back. */
+  /** The attempts to store again in a ledger that lost writes. */
   get remembered(): readonly RememberedAttempt[] {
     return this.attempts.map(({ attempt, payments }) => ({ attempt, payments: new Map(payments) }));
   }
@@ -110,7 +110,7 @@ export class LaneState {
   }
 
   /**
-   * Account nonces that were allocated, of which nothing is stored, and which hold up those above them.
+   * Allocated account nonces without a stored transaction, which block those above them.
    *
    * @param usedNonces - what the chain counts.
    */
@@ -127,7 +127,7 @@ export class LaneState {
     return missing;
   }
 
-  /** Whether the chain counts fewer nonces than this lane took for final: they hold up those above them. */
+  /** Whether the chain counts fewer nonces than this lane considered final: these block those above them. */
   isFinalBeyond(usedNonces: number): boolean {
     return usedNonces < this.#finalBelow;
   }
@@ -164,7 +164,7 @@ export class LaneState {
     this.#window.shrink();
   }
 
-  /** No pool takes so many settlements in one transaction. For a while there will be fewer. */
+  /** No pool accepts this many settlements in one transaction. For a while batches are smaller. */
   tooLarge(items: number): void {
     const until = this.clock.steady() + BATCH_LIMIT_MS;
     this.#batchLimit = { items: Math.max(1, Math.floor(items / 2)), until };
@@ -178,36 +178,36 @@ export class LaneState {
 
   // ---------------------------------------------------------------- money
 
-  /** Something was to be sent that costs more than the lane has. */
+  /** Something that costs more than the lane has could not be sent. */
   fellShort(): void {
     this.#shortUntil = this.clock.steady() + SHORT_MS;
   }
 
-  /** Whether something costs more than the lane has: it may pay for much else. */
+  /** Whether something costs more than the lane has; it may still afford other things. */
   get isShort(): boolean {
     return this.clock.steady() < this.#shortUntil;
   }
 
-  // ---------------------------------------------------------------- trouble
+  // ---------------------------------------------------------------- condition
 
-  get trouble(): LaneTrouble | undefined {
+  get condition(): LaneCondition | undefined {
     if (this.isPaused) return 'paused';
-    return this.#trouble ?? (this.hasGap && this.hasAttempts ? 'nonce_gap' : undefined);
+    return this.#condition ?? (this.hasGap && this.hasAttempts ? 'nonce_gap' : undefined);
   }
 
-  set trouble(trouble: LaneTrouble | undefined) {
-    if (trouble === this.#trouble) return;
-    this.#trouble = trouble;
-    this.onTrouble();
+  set condition(condition: LaneCondition | undefined) {
+    if (condition === this.#condition) return;
+    this.#condition = condition;
+    this.onConditionChange();
   }
 }
 
-/** Attempts in flight that a lane starts with: enough for a busy start, few enough to repair by hand. */
+/** Initial limit of attempts in flight: enough for a busy start, few enough to repair by hand. */
 const WINDOW_START = 16;
 
 /**
- * How many attempts a lane may have in flight: more while the chain takes them smoothly, half when it
- * stalls. A signer with code (EIP-7702) has one, for nodes keep no more of such an account.
+ * The limit of attempts in flight: it grows while the chain includes them smoothly, and halves when it stalls. A signer
+ * with code (EIP-7702) has one, because nodes accept only one pending transaction of such an account.
  */
 export class LaneWindow {
   #size: number;

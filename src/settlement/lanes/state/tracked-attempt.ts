@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import { type AcceptedPayment, assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import { channelsRaisedBy } from '../../../protocol/payment/payment-facts.js';
 import type { PaidItem, StoredInclusion } from '../../ledger/lane-store.js';
 import type { Attempt } from '../../model/attempt.js';
 
@@ -13,15 +14,15 @@ export interface Inclusion {
   /** Wei. */
   readonly effectiveGasPrice: bigint;
   /**
-   * Those it paid, by settlement id: index of the log that shows it, or `undefined` where the state of the
+   * Paid settlements by id: index of the log that shows the payment, or `undefined` where the state of the
    * chain does.
    */
   readonly credited: ReadonlyMap<string, number | undefined>;
 }
 
 /**
- * Why no node has the newest bytes of an attempt in its pool: `price`, all say that the fee is too low;
- * `bytes`, all say that the transaction itself is not to be had.
+ * Why no node has the newest bytes of an attempt in its pool: `price`, all say that the fee is too low; `bytes`, all
+ * refuse the transaction itself.
  */
 export type PoolRefusal = 'price' | 'bytes';
 
@@ -37,13 +38,15 @@ interface TrackedAttemptOptions {
   readonly nowMs: number;
 }
 
-/** An attempt in flight with the state its lane keeps of it. All of this can be read again. */
+/** An attempt in flight with its lane's state, all of which can be read again. */
 export class TrackedAttempt {
   attempt: Attempt;
   readonly payments: Map<string, AcceptedPayment>;
   /** Assets that its settlements move, as they are named in settings. */
   readonly assets: ReadonlySet<string>;
-  /** Where it was mined; confirmed, and written to the ledger. */
+  /** Channels whose claimed total it raises. */
+  readonly channels: ReadonlySet<Hex>;
+  /** Its block; confirmed, and written to the ledger. */
   inclusion: Inclusion | undefined;
   /** The inclusions that the ledger holds, by settlement. The chain may show others. */
   readonly stored: Map<string, StoredInclusion>;
@@ -54,20 +57,21 @@ export class TrackedAttempt {
   readonly sentAt: number;
   /** Hash of the block of its inclusion, once two endpoints have shown that it is part of the final chain. */
   finalBlock: Hex | undefined;
-  /** Number of the newest block when one endpoint began to show it mined, while that is not confirmed. */
+  /** Number of the newest block when one endpoint first showed it mined, while that is unconfirmed. */
   seenAtBlock: bigint | undefined;
   refusal: PoolRefusal | undefined;
-  /** A node said that it has one of its transactions. */
+  /** Whether a node has accepted one of its transactions. */
   isTaken = false;
-  /** A node said that its nonce is used: what the newest block says of it has to be looked at again. */
+  /** Whether a node reported its nonce as used, so that the newest block has to be looked at again. */
   isNonceReportedUsed = false;
-  /** Since when its nonce is finally used although none of its transactions is found; steady clock. */
+  /** The time since which its nonce is used in a final block while none of its transactions is found; steady clock. */
   missingSince: number | undefined;
 
   constructor({ attempt, payments, stored, atBlock, nowMs }: TrackedAttemptOptions) {
     this.attempt = attempt;
     this.payments = payments;
     this.assets = new Set([...payments.values()].map(assetNameOf));
+    this.channels = new Set([...payments.values()].flatMap(channelsRaisedBy));
     this.stored = new Map(stored);
     this.sentAtBlock = atBlock;
     this.pricedAtBlock = atBlock;
@@ -100,9 +104,8 @@ export interface InclusionChanges {
 }
 
 /**
- * The writes after which the ledger shows of every settlement of an attempt what the chain shows.
- * They depend on these two states alone: after a takeover, or when a block was replaced by another, the result is the
- * same.
+ * The writes that bring the ledger's settlements of an attempt to the state of the chain. They depend only on these two
+ * states, so that the result after a takeover or a replaced block is the same.
  *
  * @param inclusion - where the attempt is mined now; `undefined` when no block has it.
  */

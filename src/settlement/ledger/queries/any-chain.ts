@@ -1,15 +1,14 @@
-/** What one of several chains has. */
+/** A result on one of several chains. */
 interface OnChain<T> {
   readonly chainId: number;
   readonly found: T;
 }
 
 /**
- * Asks every chain for what is on one of them, and tells what was found. Where one has it the others need not
- * answer: what the ledger of one chain has does not depend on an archive that cannot say what the others lack.
+ * Asks all chains for a thing that exists on one of them. After one chain has found it, the others need not answer.
  *
- * @param ask - `undefined` for what is not there.
- * @throws what a chain threw, where none has it.
+ * @param ask - returns `undefined` if the chain does not have it.
+ * @throws the error of a chain, if no chain has it.
  */
 export async function onAnyChain<T>(
   chainIds: readonly number[],

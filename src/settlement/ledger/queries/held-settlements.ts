@@ -3,7 +3,7 @@ import { runTransaction } from '../../../platform/redis/redis-scripts.js';
 import { recordKey } from '../keys.js';
 
 /**
- * Which of these settlements the ledger of a chain holds, live or ended.
+ * Which of these settlements are in the ledger of a chain, live or finished.
  *
  * @throws RedisUnavailableError
  */

@@ -1,11 +1,11 @@
-/** The amounts that one payer has in flight in one token, as the ledger counted them at one moment. */
+/** The amounts of one payer in flight in one token, counted at one moment. */
 export interface InFlight {
   /** Atomic units that will leave the payer's balance. */
   readonly balanceNeeded: bigint;
-  /** Atomic units that will be taken from what the payer approved. */
+  /** Atomic units that will be taken from the allowance of the payer. */
   readonly allowanceNeeded: bigint;
   readonly hasSponsoredPermit: boolean;
-  /** How many claims of a receiver there are, where it is one. */
+  /** Number of claims of a receiver of channels. */
   readonly claims: number;
 }
 
@@ -17,8 +17,8 @@ export const NOTHING_IN_FLIGHT: InFlight = {
 };
 
 /**
- * Reads the totals of a payer and token, without a settlement's own entry (`<kind>:<amount>`, or empty
- * when it is not in flight), and the number of claims.
+ * Reads the totals of a payer and token, without the entry of a settlement itself (`<kind>:<amount>`, or empty if it
+ * is not in flight), and the number of claims.
  */
 export function readInFlight(totals: readonly string[]): InFlight {
   const [balance = '0', allowance = '0', permits = '0', own = '', claims = '0'] = totals;

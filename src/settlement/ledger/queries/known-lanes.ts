@@ -4,7 +4,7 @@ import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import { listKey, signerOf } from '../keys.js';
 
 /**
- * The signers that ever had an attempt on a chain, as far as this ledger goes back.
+ * All signers with an attempt in this ledger.
  *
  * @throws RedisUnavailableError
  */

@@ -4,12 +4,12 @@ import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import { decodeAttempt } from '../../model/attempt.js';
 import { laneAttemptsKey, laneRefillsKey } from '../keys.js';
 
-/** Hashes of transactions by account nonce, by account. One of each nonce is mined at most. */
+/** Hashes by account, and by account nonce. At most one transaction of a nonce is mined. */
 export type KnownRefills = ReadonlyMap<Address, ReadonlyMap<number, readonly Hex[]>>;
 
 /**
- * Refills that treasuries have sent, final or on their way. A transfer of native coins has no log, so they cannot be
- * found on the chain. The list is a hint: the chain decides what a transaction did.
+ * Refills of treasuries, final or in flight. A transfer of native coins has no log, so a search on the chain cannot
+ * find it. The list is a hint: the chain decides what a transaction did.
  *
  * @throws RedisUnavailableError
  */

@@ -8,21 +8,21 @@ import { laneAttemptsKey, laneStatusesKey, listKey, recordKey } from '../keys.js
 import { asList, asText, asTexts } from '../reply.js';
 import { loadScript } from '../script-files.js';
 
-/** A lane that has said nothing for this long is not counted: its process is gone. */
+/** A lane that is silent for this long does not count any more, because its process is gone. */
 export const LANE_SILENT_MS = 5000;
 
 export interface PublishedStatus extends LaneStatus {
-  /** Milliseconds since the lane said so, by the clock of Redis. */
+  /** Milliseconds since the report of the lane, by the clock of Redis. */
   readonly silentMs: number;
 }
 
 /**
- * What an operator can switch: a lane that is paused sends nothing new; one that retires takes only what
- * names its signer, and is offered no more.
+ * Switches of operators: a paused lane sends nothing new; a retiring lane takes only payments that name its signer,
+ * and is not offered any more.
  */
 export type LaneSwitch = 'paused' | 'retiring';
 
-/** Since when a lane is switched, and by whom. */
+/** The time and the operator of a switch. */
 export interface SwitchedBy {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -30,28 +30,27 @@ export interface SwitchedBy {
   readonly by: string;
 }
 
-/** The queue of one chain, as the ledger counts it. */
+/** The queue of one chain, by the counts of the ledger. */
 export interface QueueStatus {
   readonly chainId: number;
   /** Settlements that wait to be signed. */
   readonly depth: number;
-  /** Milliseconds the longest-waiting of them has waited; 0 when none does. */
+  /** Milliseconds since the claim of the oldest one; 0 without any. */
   readonly oldestMs: number;
-  /** Settlements that are not finished: those that wait, and those on their way to finality. */
+  /** Unfinished settlements: queued or on their way to finality. */
   readonly live: number;
 }
 
 const READ_STATUSES = loadScript('read_statuses');
 
-/** Requests by the hundred share one look at what the lanes say. */
+/** Hundreds of requests share one read of the reports of the lanes. */
 const SHARED_MS = 250;
 
 /**
- * Everything that is asked about lanes and the work they have before them. It changes nothing, and every
- * answer is bounded by the number of lanes and their windows.
+ * Queries about lanes and their queues, without side effects. The size of every answer is bounded by the lanes and
+ * their windows. Times are by the clock of Redis, which also stamped the data.
  *
  * @throws RedisUnavailableError from every method.
- * Times are by the clock of Redis, which also stamped what is read.
  */
 @Injectable()
 export class LaneQueries {
@@ -59,11 +58,11 @@ export class LaneQueries {
 
   constructor(
     private readonly ledger: LedgerConnections,
-    /** The chains whose switches are asked for. */
+    /** The chains whose switches are read. */
     @Inject(AppConfig) private readonly config: Pick<AppConfig, 'ledgerChainIds'>,
   ) {}
 
-  /** The last status of every known lane, silent ones and treasuries too. */
+  /** The last status of every known lane, with silent lanes and treasuries. */
   all(): Promise<readonly PublishedStatus[]> {
     const now = performance.now();
     if (this.#shared === undefined || now - this.#shared.at > SHARED_MS) {
@@ -73,7 +72,7 @@ export class LaneQueries {
     return this.#shared.lanes;
   }
 
-  /** The lanes of a chain that settle and whose process spoke within {@link LANE_SILENT_MS}. */
+  /** The settling lanes of a chain with a report within {@link LANE_SILENT_MS}. */
   async live(chainId: number): Promise<readonly PublishedStatus[]> {
     return (await this.all()).filter(
       (lane) =>
@@ -81,7 +80,7 @@ export class LaneQueries {
     );
   }
 
-  /** The switches of operators, by lane, `<chainId>:<signer>`. */
+  /** The switches of operators by lane (`<chainId>:<signer>`). */
   async switched(which: LaneSwitch): Promise<ReadonlyMap<string, SwitchedBy>> {
     const switched = await redisCall(
       which,
@@ -97,14 +96,14 @@ export class LaneQueries {
     return new Map(switched.flat());
   }
 
-  /** The queue of each of these chains, in their order. */
+  /** The queues of these chains, in their order. */
   queues(chainIds: readonly number[]): Promise<readonly QueueStatus[]> {
     return redisCall('queues', Promise.all(chainIds.map((chainId) => this.#queueOf(chainId))));
   }
 
   /**
-   * How long settlements waited from their claim until their first transaction was stored, in
-   * milliseconds. Those that are finished by now are missing from the result.
+   * Milliseconds from the claim of settlements to their first stored transaction. Finished settlements are missing
+   * from the result.
    */
   async waitsMs(chainId: number, ids: readonly string[]): Promise<readonly number[]> {
     const times = await redisCall(

@@ -9,7 +9,7 @@ import { loadScript } from '../script-files.js';
 const PUBLISH_STATUS = loadScript('publish_status');
 
 /**
- * Where lanes tell the whole deployment what they are and can.
+ * The published status of each lane, for the whole deployment.
  *
  * @throws RedisUnavailableError from every method.
  */
@@ -17,7 +17,7 @@ const PUBLISH_STATUS = loadScript('publish_status');
 export class LaneStatuses {
   constructor(@Inject(LEDGER_REDIS) private readonly redis: SharedRedis) {}
 
-  /** Tells the other processes what a lane is and can. */
+  /** Publishes the status of a lane. */
   async publish(status: LaneStatus): Promise<void> {
     await runKeyedScript(
       this.redis,

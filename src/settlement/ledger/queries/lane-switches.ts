@@ -7,8 +7,8 @@ import { listKey, signerOf, workChannel } from '../keys.js';
 import type { LaneSwitch, SwitchedBy } from './lane-queries.js';
 
 /**
- * Pauses and retires lanes for an operator. The scripts that take work and allocate nonces read the same
- * record, so that it holds for any holder of the lane from the moment it is written until it is reset.
+ * Pauses and retires lanes for an operator. Scripts that take work and allocate nonces read the same record, so a
+ * switch holds at once for every holder of the lane.
  *
  * @throws RedisUnavailableError from every method.
  */
@@ -19,14 +19,14 @@ export class LaneSwitches {
     private readonly audit: AuditTrail,
   ) {}
 
-  /** A lane that is already switched keeps its time and its key. */
+  /** A lane that is already switched keeps the earlier time and API key. */
   async set(which: LaneSwitch, lane: string, chainId: number, by: SwitchedBy): Promise<void> {
     const setting = this.ledger
       .of(chainId)
       .multi()
       .hsetnx(listKey(chainId, which), signerOf(lane), JSON.stringify(by));
     await runTransaction(
-      which,
+      `set the lane switch ${which}`,
       this.audit.note(setting, chainId, entryOf(`lane_${which}`, lane, by)),
     );
   }
@@ -38,7 +38,10 @@ export class LaneSwitches {
       .hdel(listKey(chainId, which), signerOf(lane))
       .publish(workChannel(chainId), '');
     const entry = entryOf(`lane_not_${which}`, lane, by);
-    await runTransaction(`no longer ${which}`, this.audit.note(clearing, chainId, entry));
+    await runTransaction(
+      `clear the lane switch ${which}`,
+      this.audit.note(clearing, chainId, entry),
+    );
   }
 }
 

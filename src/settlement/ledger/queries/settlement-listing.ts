@@ -1,44 +1,47 @@
 import type { Address } from 'viem';
+import type { ChannelAction } from '../../../protocol/schemes/scheme.js';
 import type { SettlementState } from '../../model/settlement.js';
 import type { SettlementStatus } from './settlement-status.js';
 
-/** Some of the settlements of a seller, newest first. */
+/** A page of the settlements of a seller, newest first. */
 export interface SettlementPage {
   readonly settlements: readonly SettlementStatus[];
-  /** Where the next page begins; absent on the last one. */
+  /** Cursor of the next page; absent on the last page. */
   readonly nextCursor?: string;
 }
 
-/** Settlements of a page, where no other number is asked for, and at most. */
+/** Default and maximum number of settlements per page. */
 export const PAGE = 100;
 export const PAGE_MAX = 500;
 
-/** `unclaimed`: paid, and no requester has its success. */
+/** `unclaimed`: paid, and no requester received success. */
 export const SALES = ['sold', 'unclaimed'] as const;
 export type SaleFilter = (typeof SALES)[number];
 
-/** The query of a list; each value has been checked for its form. */
+/** The query of a list, whose values are checked for their form. */
 export interface ListQuery {
   readonly payTo?: string;
-  /** Of the claim: a day, or a time with its zone. */
+  /** Time of the claim: a day, or a time with its zone. */
   readonly from?: string;
   readonly to?: string;
   readonly state?: SettlementState;
   readonly sale?: SaleFilter;
   readonly asset?: string;
   readonly network?: string;
+  readonly scheme?: string;
+  readonly action?: ChannelAction;
   readonly limit?: number;
   readonly cursor?: string;
 }
 
-/** Lists of settlements: what Redis has no index for, and the history has. */
+/** Lists of settlements from the history, because Redis has no index for them. */
 export interface SettlementListing {
   /**
-   * @param payees - the only ones whose settlements may be seen.
-   * @throws CodedError where the query is malformed, or nothing can be listed here or now.
+   * @param payees - payees whose settlements the caller may see.
+   * @throws CodedError for a malformed query, or without an available history.
    */
   page(query: ListQuery, payees: ReadonlySet<Address>): Promise<SettlementPage>;
 }
 
-/** {@link SettlementListing}; without a history it says so. */
+/** Token of {@link SettlementListing}. Without a history, the implementation refuses. */
 export const SETTLEMENT_LISTING = Symbol('SETTLEMENT_LISTING');

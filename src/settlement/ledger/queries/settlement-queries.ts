@@ -14,22 +14,22 @@ import {
   type SettlementArchive,
 } from '../settlement-archive.js';
 
-/** A settlement that is on its way: its record is whole. */
+/** An unfinished settlement, with its whole record. */
 interface LiveSettlement {
   readonly isLive: true;
   readonly view: SettlementView;
   readonly details: SettlementDetails;
 }
 
-/** A settlement that has ended: what decides about it outlives the rest. */
+/** A finished settlement. Its decisive facts are stored longer than its details. */
 export interface EndedSettlement {
   readonly isLive: false;
   readonly view: SettlementView;
-  /** Missing once the retention time is over. */
+  /** Missing after `RETENTION_DAYS`. */
   readonly details: SettlementDetails | undefined;
 }
 
-/** A settlement that the ledger does not hold any more, as it was when it was last archived. */
+/** A settlement that has left the ledger, in its last archived state. */
 interface PastSettlement {
   readonly isLive: false;
   readonly isArchived: true;
@@ -37,7 +37,7 @@ interface PastSettlement {
   readonly details: SettlementDetails | undefined;
 }
 
-/** All that is known of one claim. {@link SettlementStatus} is what anyone may see of it. */
+/** All known facts of one claim. {@link SettlementStatus} is the public part. */
 export type Settlement = LiveSettlement | EndedSettlement | PastSettlement;
 
 /** Payments of one chain that are final and were not sold within `UNCLAIMED_AFTER_MS`. */
@@ -46,40 +46,70 @@ export interface UnclaimedSettlements {
   readonly count: number;
   /** Age of the oldest one, in milliseconds; 0 without any. */
   readonly oldestMs: number;
-  /** Of the 5000 oldest. */
+  /** Sums of the 5000 oldest. */
   readonly sums: readonly UnclaimedSum[];
 }
 
-/** In atomic units. */
+/** Unclaimed amount of one asset, in atomic units. */
 interface UnclaimedSum {
   readonly asset: Address;
   readonly count: number;
   readonly amount: bigint;
 }
 
+/** A position in the list of unclaimed settlements. */
+export interface UnclaimedPlace {
+  /** Time since when it has been final and unsold, ms by the clock of Redis. */
+  readonly since: number;
+  readonly id: string;
+}
+
+/** A query for unclaimed settlements; addresses in lower case, the amount in atomic units. */
+export interface UnclaimedFilter {
+  readonly payTo: Address | undefined;
+  readonly payer: Address | undefined;
+  readonly asset: Address | undefined;
+  readonly leastAmount: bigint | undefined;
+}
+
+/** A part of the unclaimed settlements of one chain, newest first. */
+export interface UnclaimedPart {
+  readonly found: readonly { readonly place: UnclaimedPlace; readonly settlement: Settlement }[];
+  /** The last searched position; `undefined` at the end of the list. */
+  readonly stoppedAt: UnclaimedPlace | undefined;
+}
+
+/** The order of the list: within one millisecond the larger id first, as in Redis. */
+export function newestPlaceFirst(a: UnclaimedPlace, b: UnclaimedPlace): number {
+  return b.since - a.since || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+}
+
 const SCRIPTS = { byId: loadScript('record_and_details'), claimsOf: loadScript('claims_of') };
 
-/** Records read in one turn: others are served in between. */
+/** Records per read, so that Redis can serve other commands in between. */
 const READ_TOGETHER = 500;
-/** Of unclaimed settlements the oldest are summed: many small payments to oneself push none of them out. */
+/** Only the oldest unclaimed settlements are summed, so that many small new payments cannot displace them. */
 const SUMMED_MOST = 5000;
+/** Unclaimed settlements that one query examines. */
+const SEARCHED_MOST = 2000;
+const SEARCHED_TOGETHER = 100;
 
-/** The paid amount of a settlement, atomic units: it is final, so it is read once. */
+/** The paid amount of a settlement in atomic units. It is final, so it is read once. */
 interface Paid {
   readonly asset: Address;
   readonly amount: bigint;
 }
 
 /**
- * Everything that people and programs ask about settlements: of the ledger, and what it does not hold any
- * more of the archive. It changes nothing, and what one settlement shows was so at one moment.
+ * Queries about settlements, without side effects: in the ledger, and in the archive if the ledger does not know the
+ * settlement. The facts of one settlement are from one moment.
  *
- * @throws RedisUnavailableError from every method; ArchiveUnavailableError where the ledger does not know
- *   a settlement and the archive cannot be asked.
+ * @throws RedisUnavailableError from every method; ArchiveUnavailableError if the ledger does not know a settlement
+ *   and the archive does not answer.
  */
 @Injectable()
 export class SettlementQueries {
-  /** By chain, of what is unclaimed now. */
+  /** By chain, for the present unclaimed settlements. */
   readonly #paid = new Map<number, ReadonlyMap<string, Paid | undefined>>();
 
   constructor(
@@ -92,7 +122,7 @@ export class SettlementQueries {
     return settlement;
   }
 
-  /** The claims of authorizations: those that were sold first, then live ones, then ended ones. */
+  /** The claims of authorizations: sold ones first, then live ones, then finished ones. */
   async claimsOf(
     chainId: number,
     authorizationIds: readonly string[],
@@ -103,7 +133,7 @@ export class SettlementQueries {
       const [id, record, details] = asList(one);
       return readSettlement(asText(id), record, details) ?? [];
     });
-    // The claim that counts leaves the ledger after the others of its authorization.
+    // The claim that counts leaves the ledger after the other claims of its authorization.
     if (claims.length > 0) return claims;
     return this.#pastOrFail({ by: 'authorization', chainId, authorizationIds });
   }
@@ -116,7 +146,7 @@ export class SettlementQueries {
     return this.#pastOrFail({ by: 'transaction', chainId, transaction });
   }
 
-  /** Newest first; what was refused and is gone since is left out. */
+  /** Newest first, without refused settlements whose records were deleted. */
   newest(chainId: number, most: number): Promise<readonly Settlement[]> {
     return this.#newestIn(keys.listKey(chainId, 'newest'), {
       by: 'time',
@@ -126,13 +156,13 @@ export class SettlementQueries {
     });
   }
 
-  /** Likewise, of one payer. */
+  /** The newest settlements of one payer. */
   newestOfPayer(chainId: number, payer: Address, most: number): Promise<readonly Settlement[]> {
     const query = { by: 'time', chainId, payer, most } as const;
     return this.#newestIn(keys.payerKey(chainId, payer), query);
   }
 
-  /** How much is unclaimed. */
+  /** Number and sums of unclaimed settlements. */
   async unclaimed(chainId: number): Promise<UnclaimedSettlements> {
     const redis = this.scripts.ledger.of(chainId);
     const list = keys.listKey(chainId, 'unclaimed');
@@ -169,15 +199,64 @@ export class SettlementQueries {
     };
   }
 
-  /** Unclaimed settlements, newest first. */
-  async newestUnclaimed(chainId: number, most: number): Promise<readonly Settlement[]> {
-    const list = keys.listKey(chainId, 'unclaimed');
-    const redis = this.scripts.ledger.of(chainId);
-    const ids = await redisCall('unclaimed', redis.zrevrange(list, 0, most - 1));
-    return this.#hot(chainId, ids);
+  /**
+   * Unclaimed settlements, newest first.
+   *
+   * @param after - the last position of the previous page.
+   * @param most - maximum number of results; the search itself is bounded too, so a part may be shorter although it
+   *   is not the last.
+   */
+  async newestUnclaimed(
+    chainId: number,
+    filter: UnclaimedFilter,
+    after: UnclaimedPlace | undefined,
+    most: number,
+  ): Promise<UnclaimedPart> {
+    const found: UnclaimedPart['found'][number][] = [];
+    let stoppedAt = after;
+    for (let searched = 0; searched < SEARCHED_MOST; searched += SEARCHED_TOGETHER) {
+      const places = await this.#unclaimedAfter(chainId, stoppedAt);
+      const settlements = await this.#hot(
+        chainId,
+        places.map(({ id }) => id),
+      );
+      const byId = new Map(settlements.map((one) => [one.view.id, one]));
+      for (const place of places) {
+        const settlement = byId.get(place.id);
+        stoppedAt = place;
+        if (settlement === undefined || !isAskedFor(settlement, filter)) continue;
+        found.push({ place, settlement });
+        if (found.length === most) return { found, stoppedAt };
+      }
+      if (places.length === 0) return { found, stoppedAt: undefined };
+    }
+    return { found, stoppedAt };
   }
 
-  /** By settlement id; `undefined` for those whose details are gone. */
+  /** The next positions in the list, also if the settlement at `after` has left it meanwhile. */
+  async #unclaimedAfter(
+    chainId: number,
+    after: UnclaimedPlace | undefined,
+  ): Promise<readonly UnclaimedPlace[]> {
+    const list = keys.listKey(chainId, 'unclaimed');
+    const from = after === undefined ? '+inf' : String(after.since);
+    for (let skipped = 0; ; skipped += SEARCHED_TOGETHER) {
+      const flat = await redisCall(
+        'unclaimed',
+        this.scripts.ledger
+          .of(chainId)
+          .zrevrangebyscore(list, from, '-inf', 'WITHSCORES', 'LIMIT', skipped, SEARCHED_TOGETHER),
+      );
+      const places = flat.flatMap((id, index) =>
+        index % 2 === 0 ? [{ id, since: Number(flat[index + 1]) }] : [],
+      );
+      const next = places.filter((one) => after === undefined || newestPlaceFirst(after, one) < 0);
+      // All of these have the same millisecond, and were in the list before `after`.
+      if (next.length > 0 || places.length < SEARCHED_TOGETHER) return next;
+    }
+  }
+
+  /** By settlement id; `undefined` without details. */
   async #paidBy(
     chainId: number,
     ids: readonly string[],
@@ -196,7 +275,7 @@ export class SettlementQueries {
     return redisCall('unclaimed', Promise.all(read));
   }
 
-  /** A list is no answer about any one of them: without the archive it is shorter. */
+  /** Without the archive the list is shorter, which is not a statement about any settlement. */
   async #newestIn(
     list: string,
     query: Extract<ArchiveQuery, { by: 'time' }>,
@@ -214,7 +293,7 @@ export class SettlementQueries {
       .slice(0, most);
   }
 
-  /** Every one that is known, in this order. */
+  /** All known settlements, in this order. */
   async #byIds(chainId: number, ids: readonly string[]): Promise<readonly Settlement[]> {
     const hot = await this.#hot(chainId, ids);
     const found = new Map(hot.map((one) => [one.view.id, one]));
@@ -244,7 +323,7 @@ export class SettlementQueries {
     return past;
   }
 
-  /** @returns `undefined` while the archive is away. */
+  /** @returns `undefined` while the archive is unavailable. */
   async #past(query: ArchiveQuery): Promise<readonly PastSettlement[] | undefined> {
     const answer = await this.archive.find(query);
     if (answer.kind === 'away') return undefined;
@@ -259,6 +338,19 @@ export class SettlementQueries {
 
 function claimedAt({ details }: Settlement): number {
   return details?.times.claimed ?? 0;
+}
+
+function isAskedFor(
+  { details, view }: Settlement,
+  { payTo, payer, asset, leastAmount }: UnclaimedFilter,
+): boolean {
+  const amount = view.settledAmount ?? details?.amount;
+  return (
+    (payTo === undefined || details?.payTo === payTo) &&
+    (payer === undefined || details?.payer === payer) &&
+    (asset === undefined || details?.token === asset) &&
+    (leastAmount === undefined || (amount !== undefined && amount >= leastAmount))
+  );
 }
 
 function readSettlement(

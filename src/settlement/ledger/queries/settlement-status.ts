@@ -1,17 +1,35 @@
 import { caip2Of } from '../../../protocol/payment/network.js';
+import { channelActionOf } from '../../../protocol/schemes/registry.js';
+import type { ChannelAction } from '../../../protocol/schemes/scheme.js';
 import type { SaleState, SettlementDetails, SettlementState } from '../../model/settlement.js';
 import type { Settlement } from './settlement-queries.js';
 
-/** A settlement as anyone may see it: whether it landed, not whether it is yours to sell. */
+/** `amount` is the signed amount. `settledAmount` is present if the scheme may settle less. Both in atomic units. */
+interface PaymentStatus {
+  readonly network: string;
+  readonly scheme: string;
+  readonly method: string;
+  /** The action on a channel. */
+  readonly action?: ChannelAction;
+  readonly asset: string;
+  readonly payer: string;
+  readonly payTo: string;
+  readonly amount: string;
+  readonly settledAmount?: string;
+  readonly nonce: string;
+  readonly deadline: string;
+}
+
+/** The public facts of a settlement: whether it was paid, not who may deliver for it. */
 export interface SettlementStatus {
   readonly settlementId: string;
   /**
-   * `archive`: as it was last archived; the ledger does not hold it any more. `simulation`: it was played for a
-   * seller's test, and nothing of it happened.
+   * - `archive`: the last archived state, because the ledger no longer has it.
+   * - `simulation`: simulated for a test of a seller; nothing was sent.
    */
   readonly source: 'ledger' | 'archive' | 'simulation';
   readonly state: SettlementState;
-  /** Whether the payee has been paid by it, at the certainty of `finality`. */
+  /** Whether the settlement has paid the payee, at the certainty of `finality`. */
   readonly paid: boolean;
   readonly finality: 'none' | 'included' | 'finalized';
   readonly sale: SaleState;
@@ -21,10 +39,9 @@ export interface SettlementStatus {
   readonly block?: { readonly number: string; readonly hash?: string };
   readonly logIndex?: number;
   readonly batchSize?: number;
-  /** `amount` was signed; `settledAmount` is there where the scheme lets it be less. Both in the token's smallest unit. */
-  readonly payment?: Readonly<Record<string, string>>;
+  readonly payment?: PaymentStatus;
   /** ISO 8601. */
-  readonly times?: Readonly<Record<string, string>>;
+  readonly times?: Readonly<Partial<Record<keyof SettlementDetails['times'], string>>>;
 }
 
 export function statusOf(settlement: Settlement): SettlementStatus {
@@ -56,14 +73,13 @@ export function statusOf(settlement: Settlement): SettlementStatus {
   };
 }
 
-function paymentOf(
-  details: SettlementDetails,
-  settledAmount: bigint | undefined,
-): Readonly<Record<string, string>> {
+function paymentOf(details: SettlementDetails, settledAmount: bigint | undefined): PaymentStatus {
+  const action = channelActionOf(details);
   return {
     network: caip2Of(details.chainId),
     scheme: details.scheme,
     method: details.method,
+    ...(action !== undefined && { action }),
     asset: details.token,
     payer: details.payer,
     payTo: details.payTo,
@@ -74,7 +90,7 @@ function paymentOf(
   };
 }
 
-function timesOf({ times }: SettlementDetails): Readonly<Record<string, string>> {
+function timesOf({ times }: SettlementDetails): NonNullable<SettlementStatus['times']> {
   const known = Object.entries(times).filter(
     (entry): entry is [string, number] => typeof entry[1] === 'number',
   );

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { UNCLAIMED_CLOSED } from '../audit-entry.js';
 import { AuditTrail, NOTED_MOST } from '../audit-trail.js';
 import { auditKey, recordKey } from '../keys.js';
 import { LedgerScripts } from '../ledger-scripts.js';
@@ -8,8 +9,8 @@ import type { SwitchedBy } from './lane-queries.js';
 const CLOSE = loadScript('close_unclaimed');
 
 /**
- * Takes payments off the list of those that are paid and not delivered, for an operator who has delivered or refunded
- * them by hand. Their sale stays open.
+ * Removes payments from the list of paid and undelivered ones, for an operator who delivered or refunded them by
+ * hand. Their sale stays open.
  *
  * @throws RedisUnavailableError
  */
@@ -20,14 +21,14 @@ export class UnclaimedList {
     private readonly audit: AuditTrail,
   ) {}
 
-  /** @returns whether it was on the list. */
-  async close(chainId: number, id: string, { at, by }: SwitchedBy): Promise<boolean> {
-    const entry = this.audit.entryOf({ at, by, action: 'unclaimed_closed', subject: id });
+  /** @returns whether it was on the list, or was closed before; `undefined` if the ledger has no record of it. */
+  async close(chainId: number, id: string, { at, by }: SwitchedBy): Promise<boolean | undefined> {
+    const entry = this.audit.entryOf({ at, by, action: UNCLAIMED_CLOSED, subject: id });
     const closed = await this.scripts.runAgain(chainId, {
       script: CLOSE,
       keys: [recordKey(chainId, id), auditKey(chainId)],
       args: [entry ?? '', NOTED_MOST],
     });
-    return closed === 1;
+    return closed === -1 ? undefined : closed === 1;
   }
 }

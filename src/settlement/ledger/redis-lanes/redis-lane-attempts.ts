@@ -48,12 +48,12 @@ export class RedisLaneAttempts implements LaneAttempts {
     if (kind === 'ok' || kind === 'nonce' || kind === 'paused') return { kind };
     if (kind === 'gone') return { kind, ids: rest };
     if (kind === 'budget') return { kind, subject: rest[0] ?? '' };
-    throw new TypeError(`allocate answered ${kind ?? 'nothing'}`);
+    throw new TypeError(`unexpected reply of the script allocate: ${kind ?? 'nothing'}`);
   }
 
   async fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
     const { funding } = attempt;
-    if (funding === undefined) throw new TypeError('a funding attempt without a payer');
+    if (funding === undefined) throw new TypeError('a funding attempt has no payer');
     const [kind, ...rest] = asTexts(
       await this.scripts.runHeld(
         held,
@@ -72,7 +72,7 @@ export class RedisLaneAttempts implements LaneAttempts {
       return { kind };
     if (kind === 'gone') return { kind, ids: rest };
     if (kind === 'budget') return { kind, subject: rest[0] ?? '' };
-    throw new TypeError(`fund answered ${kind ?? 'nothing'}`);
+    throw new TypeError(`unexpected reply of the script fund: ${kind ?? 'nothing'}`);
   }
 
   async fundingOf(chainId: number, payer: Address): Promise<KnownFunding | undefined> {
@@ -114,7 +114,7 @@ export class RedisLaneAttempts implements LaneAttempts {
     );
     if (kind === 'ok' || kind === 'lost') return { kind };
     if (kind === 'budget') return { kind, subject };
-    throw new TypeError(`fill_gap answered ${kind ?? 'nothing'}`);
+    throw new TypeError(`unexpected reply of the script fill_gap: ${kind ?? 'nothing'}`);
   }
 
   async closeAttempt(held: HeldLane, accountNonce: number, costWei: bigint): Promise<void> {

@@ -25,7 +25,7 @@ import { type LedgerLifetimes, lifeOf } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
 
 const REVERTS_KEPT_SECONDS = 600;
-/** A parked settlement is its judge's for this long. */
+/** A parked settlement is reserved for this long for the process that examines it. */
 const JUDGED_MS = 30_000;
 
 /** {@link LaneEndings} in Redis. */
@@ -128,12 +128,13 @@ export class RedisLaneEndings implements LaneEndings {
     return credited === null || credited === id;
   }
 
-  async noteRevert(chainId: number, blamed: string): Promise<void> {
-    const key = keys.revertsKey(chainId, blamed);
-    await runTransaction(
-      'noteRevert',
-      this.scripts.ledger.of(chainId).multi().incr(key).expire(key, REVERTS_KEPT_SECONDS),
-    );
+  async noteRevert(chainId: number, blamed: readonly string[]): Promise<void> {
+    const counting = this.scripts.ledger.of(chainId).multi();
+    for (const one of blamed) {
+      const key = keys.revertsKey(chainId, one);
+      counting.incr(key).expire(key, REVERTS_KEPT_SECONDS);
+    }
+    await runTransaction('noteRevert', counting);
   }
 }
 

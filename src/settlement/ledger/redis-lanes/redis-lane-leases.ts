@@ -24,7 +24,7 @@ import { LANE_SCRIPTS } from './lane-scripts.js';
 /** {@link LaneLeases} in Redis. */
 @Injectable()
 export class RedisLaneLeases implements LaneLeases {
-  /** @param archive - what had left the ledger is not made again. */
+  /** @param archive - settlements that are finished there are not restored. */
   constructor(
     private readonly scripts: LedgerScripts,
     @Inject(AppConfig) private readonly lifetimes: LedgerLifetimes,
@@ -37,7 +37,7 @@ export class RedisLaneLeases implements LaneLeases {
     processId: string,
     leaseMs: number,
   ): Promise<AcquiredLane | undefined> {
-    // The epoch it runs at goes into the lease.
+    // The lease contains the epoch in which it was acquired.
     const epoch = await this.scripts.epochs.of(chainId);
     const [lease, former, silentMs] = asList(
       await this.scripts.runAt(
@@ -102,7 +102,7 @@ export class RedisLaneLeases implements LaneLeases {
     attempts: readonly RememberedAttempt[],
     next: number,
   ): Promise<void> {
-    // An attempt may carry many payments: each goes by itself, so that Redis is never held up.
+    // An attempt may carry many payments. Each is restored in its own step, so that Redis is not blocked.
     for (const { attempt, payments } of attempts) {
       const ended = await this.#endedOf(held.chainId, [...payments.keys()]);
       const remembered = {
@@ -141,8 +141,8 @@ export class RedisLaneLeases implements LaneLeases {
   }
 
   /**
-   * What others have brought to its end while this process stood still may have left the ledger since: made
-   * again it would be sold again.
+   * Another process may have ended and evicted a settlement while this process was paused. A restored record could be
+   * sold again.
    */
   async #endedOf(chainId: number, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const answer = await this.archive.find({ by: 'id', chainId, ids });
@@ -152,7 +152,7 @@ export class RedisLaneLeases implements LaneLeases {
   }
 }
 
-/** The fields of a funding that was sent, to be stored again. */
+/** The fields of a funding that was sent, to be restored. */
 function restoredFunding(attempt: Attempt): object | undefined {
   const { funding, transactions } = attempt;
   if (funding === undefined) return undefined;
@@ -161,7 +161,7 @@ function restoredFunding(attempt: Attempt): object | undefined {
   return { payer, payerNonce, cost, day: dayOf(transactions[0]?.signedAt ?? 0) };
 }
 
-/** The highest cost of a refill that was sent: it counts again, for its day. */
+/** The maximum cost of a refill that was sent; it counts again for its day. */
 function restoredRefill(attempt: Attempt): object | undefined {
   if (attempt.refill === undefined) return undefined;
   const cost = Number(gweiOf(mostCostOf(attempt)));

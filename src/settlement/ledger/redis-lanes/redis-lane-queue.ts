@@ -13,7 +13,7 @@ import { asText, asTexts } from '../reply.js';
 import { type LedgerLifetimes, lifeOf, RESTATE_MS } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
 
-/** A queued settlement ends this long after its deadline: clocks differ. */
+/** A queued settlement ends this long after its deadline, because clocks differ. */
 const EXPIRES_AFTER_MS = 10_000;
 
 /** {@link LaneQueue} in Redis. */
@@ -112,12 +112,14 @@ export class RedisLaneQueue implements LaneQueue {
     return taken;
   }
 
-  async giveBack(held: HeldLane, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.scripts.runHeld(held, LANE_SCRIPTS.giveBack, ids, ['']);
+  async giveBack(held: HeldLane, ids: readonly string[], delayMs?: number): Promise<void> {
+    if (ids.length > 0) {
+      await this.scripts.runHeld(held, LANE_SCRIPTS.giveBack, ids, [delayMs ?? '', 0]);
+    }
   }
 
   async postpone(held: HeldLane, ids: readonly string[], delayMs: number): Promise<void> {
-    if (ids.length > 0) await this.scripts.runHeld(held, LANE_SCRIPTS.giveBack, ids, [delayMs]);
+    if (ids.length > 0) await this.scripts.runHeld(held, LANE_SCRIPTS.giveBack, ids, [delayMs, 1]);
   }
 
   async refuse(held: HeldLane, refusals: readonly Refusal[]): Promise<void> {

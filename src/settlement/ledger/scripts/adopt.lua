@@ -14,7 +14,7 @@ for i = 1, 3 do
 end
 if redis.call('EXISTS', KEYS[2]) == 0 then
   if is_awaiting(tonumber(ARGV[5])) then return { 'not_yet' } end
-  if told_to_another(string.match(KEYS[4], '[^:]*$'), ARGV[2], ARGV[3]) then return { 'known' } end
+  if acknowledged_to_another(string.match(KEYS[4], '[^:]*$'), ARGV[2], ARGV[3]) then return { 'known' } end
   local at = now()
   redis.call('HSET', KEYS[2], 'stage', 'finalized', 'paid', '1', 'sale', 'sold', 'sold_to', ARGV[2], 'sold_key', ARGV[3],
     'told', '1', 'key', ARGV[3], 't_claimed', at, 't_included', at, 't_finished', at, unpack(ARGV, 6))

@@ -9,7 +9,7 @@
 -- ARGV[10] `1` for a payment that needs no transaction, else empty,
 -- ARGV[11] ms after a ledger went back in which no 202 is given in any case,
 -- ARGV[12] number of record fields that follow, then those: name, value, ..., then the requester's credentials
--- Returns {'claimed', queued} | {'told_to_another', queued}: claimed for the requester that had an answer before the ledger
+-- Returns {'claimed', queued} | {'acknowledged_to_another', queued}: claimed for the requester that had an answer before the ledger
 -- lost it, or sold to another since | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
 -- | {'had_its_place'} | {'not_yet'} (a 202 sells, and processes may still have to replay their sales).
 local requester, key, authorization, is_accepted = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
@@ -18,7 +18,7 @@ local earlier = read_sale(KEYS[2])
 if earlier then
   -- The reply was lost, and the sale may have changed since.
   if earlier.sale == 'sold' then
-    return { is_sold_to(earlier, requester, key) and 'claimed' or 'told_to_another', queued }
+    return { is_sold_to(earlier, requester, key) and 'claimed' or 'acknowledged_to_another', queued }
   end
   -- It was taken back by the requester that it was claimed for. `redeem.lua` sells it, to one.
   if is_accepted and not is_over_unpaid(earlier) then return { 'known' } end
@@ -35,10 +35,10 @@ end
 local needs_nothing = ARGV[10] ~= ''
 local fields_end = 12 + tonumber(ARGV[12])
 local made, early = 'claimed', table.concat(ARGV, ',', fields_end + 1)
-local lost = told_to_another(authorization, requester, key)
+local lost = acknowledged_to_another(authorization, requester, key)
 if lost then
   -- Collected for the requester that had the answer: otherwise the payment would be lost.
-  made, requester, key, is_accepted, early = 'told_to_another', lost.sold_to, lost.sold_key, true, ''
+  made, requester, key, is_accepted, early = 'acknowledged_to_another', lost.sold_to, lost.sold_key, true, ''
 elseif is_accepted and is_awaiting(tonumber(ARGV[11])) then
   -- The ledger may have lost a claim of it that was answered with a 202.
   return { 'not_yet' }
@@ -55,7 +55,7 @@ if not needs_nothing then
   if record.kind == 'p' and not fits(totals[2], ARGV[6]) then return { 'in_flight_changed' } end
   if record.kind == 's' and tonumber(totals[3] or '0') > 0 then return { 'permit_in_flight' } end
   if record.kind == 'a' and redis.call('EXISTS', own_transaction_key(record.payer)) == 1 then return { 'permit_in_flight' } end
-  local most, line, share = tonumber(ARGV[7]), queued, record.pay_to
+  local most, line, share = tonumber(ARGV[7]), queued, charged_to(record)
   if record.kind == 'a' then
     if had_its_place(authorization) or had_its_place(record.payer) then return { 'had_its_place' } end
     -- Settlements that need preparation queue by themselves, with a share for each asset.
@@ -68,7 +68,7 @@ end
 
 local at = now()
 local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'none', auth = authorization, asset = record.asset,
-  payer = record.payer, pay_to = record.pay_to, deadline = record.deadline, kind = record.kind, amount = record.amount,
+  payer = record.payer, charged_to = charged_to(record), deadline = record.deadline, kind = record.kind, amount = record.amount,
   hashes = '', tx = '', claimed_at = at, early = early,
   totals = totals, is_first = not index[3],
   accepted = is_accepted }

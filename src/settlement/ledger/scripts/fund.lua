@@ -21,8 +21,8 @@ if is_funded(ARGV[5], ARGV[6]) then return { 'funded' } end
 if redis.call('HLEN', funded_key) >= FUNDED_MOST then return { 'budget', 'fundings' } end
 -- A payee is charged when it is paid. A payer is not funded where the payee's budget would not reach.
 local has_limit = ARGV[9] ~= ''
-local spent = has_limit and tonumber(redis.call('GET', spent_key(r.pay_to, ARGV[10])) or '0') or 0
-if has_limit and spent + tonumber(ARGV[7]) > tonumber(ARGV[9]) then return { 'budget', r.pay_to } end
+local spent = has_limit and tonumber(redis.call('GET', spent_key(r.charged_to, ARGV[10])) or '0') or 0
+if has_limit and spent + tonumber(ARGV[7]) > tonumber(ARGV[9]) then return { 'budget', r.charged_to } end
 local full = charge(nonce, tonumber(ARGV[7]), {}, ARGV[8], '', ARGV[10], ARGV[11])
 if full then return { 'budget', full } end
 if has_limit then redis.call('HSET', r.redis_key, 'funding', ARGV[10] .. ':' .. ARGV[7]) end

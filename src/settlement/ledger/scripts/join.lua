@@ -10,12 +10,14 @@ local requester, key = ARGV[2], ARGV[3]
 local r = read_sale(KEYS[2])
 if not r then return { 'gone' } end
 local waiters = waiters_key(r.id)
-if r.sale == 'sold' then
-  if is_sold_to(r, requester, key) then
-    redis.call('ZADD', waiters, now(), requester)
-    redis.call('EXPIRE', waiters, 300)
-    return { 'owner', view(KEYS[2]) }
-  end
+local is_sold = r.sale == 'sold'
+if is_sold and is_sold_to(r, requester, key) then
+  redis.call('ZADD', waiters, now(), requester)
+  redis.call('EXPIRE', waiters, 300)
+  return { 'owner', view(KEYS[2]) }
+end
+-- Of an action on which no goods depend, others wait for the success too, until it is paid.
+if is_sold and (r.paid or not takes_nothing(r.kind)) then
   redis.call('ZREM', waiters, requester)
   return { 'non_owner', view(KEYS[2]) }
 end
@@ -24,10 +26,12 @@ if is_new and redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then
   redis.call('ZREMRANGEBYSCORE', waiters, '-inf', now() - WAITER_LIVES_MS)
   if redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then return { 'too_many', view(KEYS[2]) } end
 end
-if is_new and is_early(r) and #ARGV > 5 then note_early(r, 6) end
-if key ~= '' and r.key == '' and is_eligible(r, tonumber(ARGV[4]), 6) then
-  put(r, 'key', key)
+if not is_sold then
+  if is_new and is_early(r) and #ARGV > 5 then note_early(r, 6) end
+  if key ~= '' and r.key == '' and is_eligible(r, tonumber(ARGV[4]), 6) then
+    put(r, 'key', key)
+  end
 end
 redis.call('ZADD', waiters, now(), requester)
 redis.call('EXPIRE', waiters, 300)
-return { 'waiting', view(KEYS[2]) }
+return { is_sold and 'non_owner' or 'waiting', view(KEYS[2]) }

@@ -2,10 +2,10 @@
 
 -- Everything the ledger knows that bears on judging a payment.
 -- KEYS[1] epoch, KEYS[2] index of the authorization, KEYS[3] what the payer has in flight,
--- KEYS[4] its reverts
+-- KEYS[4...] reverts of each that its failures are held against
 -- ARGV[1] epoch, ARGV[2] authorization id
 -- Returns {id (empty: no claim is known), view, 1 where a living requester waits for it, in flight: totals of
--- balance, allowance and sponsored permits, this authorization's own entry, and the claims of a receiver, reverts, {key tag of the requester that
+-- balance, allowance and sponsored permits, this authorization's own entry, and the claims of a receiver, the most reverts of one, {key tag of the requester that
 -- has an answer for a claim that the ledger lost} or {}}.
 local index = redis.call('HMGET', KEYS[2], 'sold', 'live', 'last')
 local id, found, waiting = '', {}, 0
@@ -19,5 +19,7 @@ for i = 1, 3 do
 end
 local totals = redis.call('HMGET', KEYS[3], '_b', '_p', '_s', ARGV[2], '_c')
 local in_flight = { totals[1] or '0', totals[2] or '0', totals[3] or '0', totals[4] or '', totals[5] or '0' }
+local reverts = 0
+for i = 4, #KEYS do reverts = math.max(reverts, tonumber(redis.call('GET', KEYS[i]) or '0')) end
 local lost = lost_sale(ARGV[2])
-return { id, found, waiting, in_flight, redis.call('GET', KEYS[4]) or '0', { lost and lost.sold_key } }
+return { id, found, waiting, in_flight, tostring(reverts), { lost and lost.sold_key } }

@@ -17,6 +17,11 @@ local is_paid = r.paid or r.stage == 'included'
 if finality == 'finalized' and r.stage == 'included' then is_paid = false end
 local is_async = finality == 'async'
 if is_async and is_over_unpaid(r) then return answer('over') end
+-- Where no goods depend on it, each requester may be answered with 202, also one without the sale: then it is not withdrawn.
+if is_async and takes_nothing(r.kind) and not r.async and redis.call('HEXISTS', r.redis_key, 't_finished') == 0 then
+  r.async, r.accepted = true, true
+  put(r, 'async', '1')
+end
 if r.sale == 'sold' then
   if not is_sold_to(r, requester, key) then return answer('lost') end
   if not is_paid and not is_async then return answer('unpaid') end
@@ -36,7 +41,7 @@ if not is_eligible(r, grace_ms, 7) then return answer('not_eligible') end
 -- A newer claim as well: another claim of its authorization may be lost, and sold.
 if is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
 -- The ledger lost a claim, and this one was made before the sale of the lost one was replayed.
-if told_to_another(r.auth, requester, key) or is_sold_by_another_claim(r, requester, key) then return answer('lost') end
+if acknowledged_to_another(r.auth, requester, key) or is_sold_by_another_claim(r, requester, key) then return answer('lost') end
 if r.paid then leave_unsold(r) end
 r.accepted = r.accepted or is_async
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '', 'async',

@@ -39,7 +39,7 @@ for _, one in ipairs(cjson.decode(ARGV[5])) do
       local fields = {}
       for i = 1, #item.fields, 2 do fields[item.fields[i]] = item.fields[i + 1] end
       r = { redis_key = key, id = item.id, stage = 'none', auth = fields.auth, asset = fields.asset, payer = fields.payer,
-        pay_to = fields.pay_to, deadline = fields.deadline, kind = fields.kind, amount = fields.amount, lane = lane,
+        charged_to = charged_to(fields), deadline = fields.deadline, kind = fields.kind, amount = fields.amount, lane = lane,
         lane_nonce = nonce, hashes = '', claimed_at = at, again = 0 }
       redis.call('HSET', key, 'sale', 'open', 't_claimed', at, 'signed', '', unpack(item.fields))
     end

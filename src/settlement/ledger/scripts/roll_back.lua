@@ -14,8 +14,10 @@ if not r then
   r = sold and read_sale(record_key(sold))
 end
 if not r or r.sale ~= 'sold' or r.sold_to ~= ARGV[2] or r.kept then return 0 end
+-- The 202 of an action on which no goods depend may have been given to others, too: it is not withdrawn.
+r.async = r.async and takes_nothing(r.kind)
 -- The history keeps that it was once accepted by a 202.
-put(r, 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', r.accepted and '0' or '')
+put(r, 'sale', 'open', 'sold_to', '', 'sold_key', '', 'told', '', 'async', r.async and '1' or (r.accepted and '0' or ''))
 local index = redis.call('HMGET', index_key(r.auth), 'sold', 'live')
 if index[1] == r.id then
   if index[2] ~= r.id then redis.call('HSET', index_key(r.auth), 'last', r.id) end
@@ -23,8 +25,7 @@ if index[1] == r.id then
 end
 redis.call('ZREM', waiters_key(r.id), ARGV[2])
 if r.paid then enter_unsold(r, r.tx) end
-r.async = false
-if is_early(r) and can(r, 'withdrawn') and living_waiters(r.id) == 0 and not is_unsure(r, tonumber(ARGV[5])) then
+if is_early(r) and not r.async and can(r, 'withdrawn') and living_waiters(r.id) == 0 and not is_unsure(r, tonumber(ARGV[5])) then
   withdraw(r, { tombstone = ARGV[3], retention = ARGV[4] })
 else
   publish(r.id, 'open')

@@ -46,7 +46,8 @@ for i = 1, #late, 2 do
       'told', '1')
     redis.call('HSET', index_key(r.auth), 'sold', id)
     publish(id, 'sold')
-  elseif is_open then
+  elseif is_open and redis.call('HEXISTS', r.redis_key, 't_closed') == 0 then
+    -- What an operator closed stays closed: it may be refunded, and a later sale may be rolled back.
     redis.call('ZADD', unclaimed, late[i + 1], id)
     put(r, 't_unclaimed', at)
   end

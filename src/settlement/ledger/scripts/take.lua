@@ -65,7 +65,7 @@ while count < most and #passed < PASSED_MOST do
   if f and f[1] == 'ready' and awaits and is_before_epoch(tonumber(f[9] or '0')) then
     passed[#passed + 1] = { payees = payees, payee = payee, ready = ready, order = order, id = id }
   elseif f and f[1] == 'ready' then
-    local r = { redis_key = key, id = id, stage = 'ready', pay_to = payee, lane = lane, hashes = f[4] or '', kind = f[7],
+    local r = { redis_key = key, id = id, stage = 'ready', charged_to = payee, lane = lane, hashes = f[4] or '', kind = f[7],
       approval = f[8], is_popped = true }
     advance(r, 'taken', 'lane', lane)
     if is_own(served.base) then

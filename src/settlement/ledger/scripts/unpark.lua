@@ -15,7 +15,8 @@ for i = 2, #KEYS do
     if kind == 'ended' then
       end_record(r, from + 1, life)
     elseif kind == 'requeue' then
-      advance(r, 'unparked')
+      -- Looks at a parked settlement are no tries of its simulation.
+      advance(r, 'unparked', 'tries', 0)
       redis.call('PUBLISH', root .. 'work:' .. chain, '')
     else
       redis.call('ZADD', prefix .. 'parked', ARGV[from + 2], r.id)

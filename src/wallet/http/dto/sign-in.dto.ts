@@ -22,7 +22,7 @@ const IsPart = (part: Class, description: string): PropertyDecorator =>
 const optional = true;
 const SIGNATURE_MAX = 2 + 2 * SIGNATURE_MAX_BYTES;
 
-/** Who is about to sign. */
+/** The address that is about to sign. */
 export class ChallengeDto {
   /** Lower case. */
   @Transform(({ value }: { value: unknown }) => readAddress(value) ?? value)
@@ -44,7 +44,8 @@ export class SignedMessageDto implements SignedMessage {
     { maxLength: SIGNATURE_MAX },
     {
       optional,
-      description: 'EIP-191, 65 bytes. Of a contract whatever it takes (ERC-1271, ERC-6492).',
+      description:
+        'EIP-191, 65 bytes. For a contract, the signature that the contract accepts (ERC-1271, ERC-6492).',
     },
     { type: 'string', pattern: '^0x([0-9a-fA-F]{2})*$', maxLength: SIGNATURE_MAX },
   )
@@ -54,13 +55,13 @@ export class SignedMessageDto implements SignedMessage {
   readonly assertion?: AssertionDto;
 }
 
-/** An owner is about to let an agent in. */
+/** The owner starts the approval of an agent. */
 export class ApprovalChallengeDto extends ChallengeDto {
   @IsText({ maxLength: 64 }, { description: 'The user code, as the link names it.' })
   readonly code!: string;
 }
 
-/** An owner lets an agent in. */
+/** The owner approves an agent. */
 @ApiSchema({ description: 'With `signature`, or with `assertion`.' })
 @NeedsOneOf('signature', 'assertion')
 export class ApprovalDto extends SignedMessageDto {

@@ -8,13 +8,13 @@ const IsBase64Url = (maxLength: number): PropertyDecorator =>
     message: `must be base64url of at most ${maxLength} characters`,
   });
 
-/** Whose a passkey is. */
+/** Identifies a passkey. */
 export class FindPasskeyDto {
   @IsBase64Url(CREDENTIAL_ID_MAX)
   readonly id!: string;
 }
 
-/** What an authenticator answers when it makes a key. */
+/** The answer of an authenticator when it makes a key. */
 export class AttestationDto extends FindPasskeyDto implements Attestation {
   @IsBase64Url(4096)
   readonly attestationObject!: string;
@@ -23,7 +23,7 @@ export class AttestationDto extends FindPasskeyDto implements Attestation {
   readonly clientDataJSON!: string;
 }
 
-/** What an authenticator answers when it signs. */
+/** The answer of an authenticator when it signs. */
 export class AssertionDto extends FindPasskeyDto implements Assertion {
   @IsBase64Url(1024)
   readonly authenticatorData!: string;

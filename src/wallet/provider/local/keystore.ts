@@ -11,12 +11,15 @@ import { Secret } from '../../../platform/config/secret.js';
 import type { RotatingSecret } from '../../../platform/config/wallet-settings.js';
 import { WalletError, WalletStorageError } from '../../wallet-error.js';
 
-/** 2^15 rounds and 32 MiB: about 0.1 s, once per wallet and process (RFC 7914; OWASP's least is 2^17 for passwords, here the secret has 128 bits or more). */
+/**
+ * 2^15 rounds and 32 MiB: about 0.1 s, once per wallet and process (RFC 7914; OWASP's minimum is 2^17 for passwords,
+ * but the secret has 128 bits or more).
+ */
 const SCRYPT: ScryptCost = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const UNLOCKED_MAX = 1000;
-/** Of the four threads that Node has for files, names and hashes together: the others stay free. */
+/** Half of Node's four threads for files, names and hashes, so that the others stay free. */
 const DERIVATIONS_AT_ONCE = 2;
-/** Some ten seconds of work, of keys that are there and of new ones each. */
+/** Some ten seconds of work, separately for existing and for new keys. */
 const DERIVATIONS_WAITING_MAX = 200;
 const BUSY_SECONDS = 10;
 
@@ -94,14 +97,14 @@ export class Keystore {
   unlock(subject: string): Promise<UnlockedKey | undefined> {
     const known = this.#unlocked.get(subject);
     if (known !== undefined) {
-      // What is in use stays: the one that was not used for longest goes.
+      // Keys in use stay; the key that was unused for longest is removed.
       this.#unlocked.delete(subject);
       this.#unlocked.set(subject, known);
       return known;
     }
     const unlocking = this.#unlock(subject);
     this.#unlocked.set(subject, unlocking);
-    // Neither a failure nor an absence is kept.
+    // Neither an error nor a missing key is cached.
     unlocking.then(
       (key) => {
         if (key === undefined) this.#unlocked.delete(subject);
@@ -113,7 +116,7 @@ export class Keystore {
     return unlocking;
   }
 
-  /** The subject's key, made if it does not exist. Of several concurrent calls the first wins. */
+  /** The subject's key, made if it does not exist. The first of several concurrent calls wins. */
   async create(subject: string): Promise<UnlockedKey> {
     if ((await this.addressOf(subject)) === undefined) {
       const key = generatePrivateKey();
@@ -128,16 +131,16 @@ export class Keystore {
     return made;
   }
 
-  /** While there is a secret before. */
+  /** While a previous secret is set. */
   async renewIfRotated(): Promise<void> {
     if (this.secret.previous !== undefined) await this.renewAll();
   }
 
   /**
-   * Encrypts every key under the previous secret again, one after the other.
+   * Encrypts every key under the previous secret again, one after another.
    *
-   * @returns how many keys there are. From then on the previous secret is not needed.
-   * @throws WalletStorageError when one opens with neither.
+   * @returns the number of keys. From then on the previous secret is not needed.
+   * @throws WalletStorageError when neither secret opens a key.
    */
   async renewAll(): Promise<number> {
     const names = (await readdir(this.dir)).filter((name) => name.endsWith('.json'));
@@ -173,7 +176,7 @@ export class Keystore {
     } catch (error) {
       throw unreadable(error);
     }
-    throw unreadable(new Error('the key file of another subject'));
+    throw unreadable(new Error('the key file belongs to another subject'));
   }
 
   async #encrypt(subject: string, privateKey: Hex, line: Queue): Promise<KeyFile> {
@@ -212,7 +215,7 @@ export class Keystore {
     }
   }
 
-  /** @throws Error for another secret, another subject and a file that was changed. */
+  /** @throws Error for another secret, another subject and a changed file. */
   async #decryptWith(
     secret: Secret<string>,
     subject: string,
@@ -229,7 +232,7 @@ export class Keystore {
   }
 
   /**
-   * @param line - keys that are there come first: strangers who have new ones made keep no agent waiting.
+   * @param line - existing keys come first, so that strangers who make new keys delay no agent.
    * @throws WalletError `unavailable` when too many keys are being derived.
    */
   async #keyOf(secret: Secret<string>, salt: Buffer, line: Queue): Promise<Buffer> {
@@ -244,7 +247,7 @@ export class Keystore {
     }
   }
 
-  /** Writes a file whole or not at all, and never over another. @returns whether it did. */
+  /** Writes a complete file or none, and never overwrites one. @returns whether it was written. */
   async #placeOnce(path: string, text: string): Promise<boolean> {
     let isFirst = true;
     await this.#place(path, text, async (draft) => {
@@ -257,7 +260,7 @@ export class Keystore {
     return isFirst;
   }
 
-  /** Puts a file, whole, in the place of the one that is there. */
+  /** Replaces a file by another complete one. */
   #replace(path: string, text: string): Promise<void> {
     return this.#place(path, text, (draft) => rename(draft, path));
   }
@@ -278,7 +281,7 @@ export class Keystore {
     }
   }
 
-  /** Subjects name files only by their hash: nothing of them reaches the file system. */
+  /** A file name is the hash of its subject, so the subject never reaches the file system. */
   #pathOf(subject: string): string {
     return join(this.dir, `${createHash('sha256').update(subject).digest('hex')}.json`);
   }

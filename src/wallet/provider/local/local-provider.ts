@@ -7,10 +7,10 @@ import type { TransactionSender } from '../transaction-sender.js';
 import type { CustodialWallet, SignableMessage, WalletProvider } from '../wallet-provider.js';
 import type { Keystore } from './keystore.js';
 
-/** Keys in encrypted files of this machine. */
+/** Keys in encrypted files on this machine. */
 export class LocalProvider implements WalletProvider {
   readonly kind = 'local';
-  /** The keystore is read at every signature; it fails there, and then. */
+  /** The keystore is read for every signature, and fails only then. */
   readonly condition = undefined;
 
   constructor(
@@ -21,7 +21,7 @@ export class LocalProvider implements WalletProvider {
 
   async start(): Promise<void> {
     await this.keystore.open();
-    // It goes on beside requests: each key takes a tenth of a second.
+    // It runs in parallel with requests, because each key takes a tenth of a second.
     this.keystore.renewIfRotated().catch(this.onFailure);
   }
 

@@ -3,9 +3,9 @@ import { isJsonObject, readAddress, readInteger } from '../../../protocol/paymen
 import type { TypedData } from '../../rules/spending.js';
 
 /**
- * The same typed data with one way to write each value: addresses in lower case, integers as decimals,
- * the type of the domain spelled out. Privy's policy compares values as they are written, so that `0x01`
- * must not be another number than `1`. The digest does not change.
+ * The same typed data with one form for each value: addresses in lower case, integers as decimals, the type of the
+ * domain spelled out. Privy's policy compares values as text, so `0x01` must not differ from `1`. The digest does not
+ * change.
  */
 export function plainTypedData({ domain, types, primaryType, message }: TypedData): TypedData {
   const all = {

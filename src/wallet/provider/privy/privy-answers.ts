@@ -2,7 +2,7 @@ import type { Hex } from 'viem';
 import { z } from 'zod';
 import { readAddress, readBytes } from '../../../protocol/payment/wire-values.js';
 
-/** The answers of Privy, as far as they are used. No answer is used before it passed these schemas. */
+/** The used fields of Privy's answers. No answer is used before it has passed these schemas. */
 
 const hex = z.string().transform((text, context): Hex => {
   const read = readBytes(text);
@@ -14,8 +14,8 @@ const hex = z.string().transform((text, context): Hex => {
 const id = z.string().regex(/^[\w-]{1,128}$/);
 
 /**
- * A wallet that may be used: ours, for this subject, bound to one policy and to our authorization key,
- * and with a key that has never been anywhere else.
+ * A usable wallet: of this service, for this subject, bound to one policy and to the service's authorization key, and
+ * with a key that was never exported.
  */
 export const PrivyWallet = z.object({
   id,
@@ -35,7 +35,7 @@ export const PrivyWallet = z.object({
   archived_at: z.null().optional(),
 });
 
-/** One page; `external_id` is unique, so that there is no second one. */
+/** One page; `external_id` is unique, so there is no second page. */
 export const PrivyWalletPage = z.object({
   data: z.array(z.looseObject({ external_id: z.string().nullish() })).max(100),
 });

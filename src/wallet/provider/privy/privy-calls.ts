@@ -6,14 +6,14 @@ import { errorOf, failureOf, type PrivyFailure } from './privy-failure.js';
 
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 250;
-/** Worth asking again at once; the key of the request keeps it from being done twice. */
+/** Worth an immediate retry; the idempotency key keeps the request from being executed twice. */
 const PASSING: ReadonlySet<ProviderOutcome> = new Set([
   'rate_limited',
   'server_error',
   'unreachable',
 ]);
 
-/** The condition of Privy that an outcome shows; a refusal of one request shows none. */
+/** The condition of Privy that an outcome shows; the refusal of one request shows none. */
 const CONDITIONS: Readonly<Partial<Record<ProviderOutcome, ProviderCondition>>> = {
   credentials_refused: 'provider_credentials_refused',
   server_error: 'provider_unreachable',
@@ -23,12 +23,12 @@ const CONDITIONS: Readonly<Partial<Record<ProviderOutcome, ProviderCondition>>> 
   wrong_answer: 'provider_answers_wrong',
 };
 
-/** Thrown inside a request whose answer is not what was asked for. */
+/** Thrown inside a request whose answer does not match it. */
 export class WrongAnswer extends Error {
   override readonly name = 'WrongAnswer';
 }
 
-/** A request Privy refused, for callers that know what to make of it. */
+/** A request that Privy refused, for callers that can handle the refusal. */
 export class PrivyRefusal extends Error {
   override readonly name = 'PrivyRefusal';
 
@@ -37,22 +37,22 @@ export class PrivyRefusal extends Error {
   }
 }
 
-/** Requests to Privy: checked, timed, repeated where that helps, and told in our own terms. */
+/** Requests to Privy: checked, timed, retried where useful, with errors of the port. */
 export class PrivyCalls {
   #condition: ProviderCondition | undefined;
 
-  /** @param timeoutMs - no attempt begins later than this after the first. */
+  /** @param timeoutMs - no attempt begins later than this after the first one. */
   constructor(
     private readonly timeoutMs: number,
     private readonly observer: Pick<WalletObserver, 'providerCalled'>,
   ) {}
 
-  /** What the newest answer, or its absence, has shown. */
+  /** The condition of the provider by its newest answer, or by a missing one. */
   get condition(): ProviderCondition | undefined {
     return this.#condition;
   }
 
-  /** @throws WalletError, as the port says. */
+  /** @throws WalletError, as the port describes. */
   async make<T>(
     operation: ProviderOperation,
     shape: z.ZodType<T>,
@@ -66,7 +66,7 @@ export class PrivyCalls {
   }
 
   /**
-   * @param request - the same each time, under one idempotency key if it changes anything.
+   * @param request - the same for each attempt, under one idempotency key if it changes anything.
    * @throws PrivyRefusal
    */
   async attempt<T>(

@@ -2,17 +2,17 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@privy-
 import { WalletError } from '../../wallet-error.js';
 import type { ProviderOutcome } from '../../wallet-observer.js';
 
-/** A request to Privy that did not do what it was for. */
+/** A failed request to Privy. */
 export interface PrivyFailure {
   readonly outcome: Exclude<ProviderOutcome, 'ok'>;
-  /** The pause that Privy asks for, if it does. */
+  /** The pause that Privy asks for, if any. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** The request never left: no server listened, or the name is unknown. */
+/** The request was never sent: no server listened, or the name is unknown. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Reads what the SDK throws. Privy's own text is not used: it may repeat what was sent. */
+/** Reads errors of the SDK. Privy's own text is not used, because it may repeat the request. */
 export function failureOf(error: unknown): PrivyFailure {
   if (error instanceof APIConnectionTimeoutError) return failure('timeout');
   if (error instanceof APIConnectionError) {
@@ -31,14 +31,14 @@ export function failureOf(error: unknown): PrivyFailure {
   return failure(status >= 400 ? 'refused' : 'wrong_answer');
 }
 
-/** In the words of the port; see `WalletProvider`. */
+/** In the terms of the port; see `WalletProvider`. */
 export function errorOf({ outcome, retryAfterMs: waitMs }: PrivyFailure): WalletError {
   const facts = waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1000) };
   switch (outcome) {
     case 'policy_violation':
       return new WalletError(
         'provider_refused',
-        'The custody provider’s own policy does not allow this.',
+        'The policy of the custody provider does not allow this request.',
       );
     case 'credentials_refused':
       return new WalletError(
@@ -60,7 +60,7 @@ export function errorOf({ outcome, retryAfterMs: waitMs }: PrivyFailure): Wallet
     case 'wrong_answer':
       return new WalletError(
         'outcome_unknown',
-        'The result of the custody provider is unknown. Repeat the same request.',
+        'The custody provider did not report a result. Repeat the same request.',
         facts,
       );
   }
@@ -70,7 +70,7 @@ function failure(outcome: PrivyFailure['outcome']): PrivyFailure {
   return { outcome, retryAfterMs: undefined };
 }
 
-/** The code of the socket that failed, below what fetch and the SDK wrap around it. */
+/** The code of the socket error, inside the errors of fetch and the SDK. */
 function codeOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') return at.code;
@@ -82,7 +82,7 @@ function errorCode(body: unknown): unknown {
   return typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined;
 }
 
-/** Seconds or an HTTP date (RFC 9110); what is neither is not there. */
+/** Seconds or an HTTP date (RFC 9110); any other value counts as absent. */
 function retryAfterMs(headers: Headers | undefined): number | undefined {
   const text = headers?.get('retry-after');
   if (!text) return undefined;

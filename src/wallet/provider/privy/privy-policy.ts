@@ -6,7 +6,7 @@ import { eip3009Message, permit2Message } from '../../rules/payment-message.js';
 import { inAtomicUnits } from '../../rules/policy.js';
 import type { TypedData } from '../../rules/spending.js';
 
-/** Methods a wallet may have beyond payments; the operator's choice, for all wallets. */
+/** Methods that a wallet may have besides payments; the operator chooses them for all wallets. */
 type ExtraMethod = 'personal_sign' | 'eth_signTransaction';
 
 interface PolicyTerms {
@@ -15,10 +15,10 @@ interface PolicyTerms {
     readonly chainId: number;
     readonly schemeContracts: Pick<SchemeContracts, 'permit2Proxy'>;
   }[];
-  /** Of one payment, in 10^-18 of a token. */
+  /** The limit of one payment, in 10^-18 of a token. */
   readonly maxPerPayment: bigint;
   readonly extraMethods: readonly ExtraMethod[];
-  /** The hub where wallets keep files, by the address its signatures name. */
+  /** The address of the hub for the wallets' files, as in its signatures. */
   readonly hub?: Address | undefined;
 }
 
@@ -56,9 +56,9 @@ export interface PolicyRule {
 }
 
 /**
- * The rules Privy holds a wallet to by itself, should this service be taken over or be wrong: the two
- * kinds of payments, in known tokens, up to a cap each. What no rule names Privy denies. Totals are not
- * in them: Privy adds up transactions alone, and after signing.
+ * The rules that Privy itself enforces, in case this service is compromised or wrong: the two kinds of payments, in
+ * known tokens, up to a limit each. Privy denies what no rule names. Total limits are missing, because Privy adds up
+ * only transactions, and only after signing.
  */
 export function policyRules({
   assets,
@@ -99,7 +99,7 @@ export function policyRules({
   ];
 }
 
-/** A policy is made before the wallet: it cannot name it as the owner, so the shape is what it goes by. */
+/** A policy is made before the wallet, so it cannot name the wallet as owner, and checks only the shape. */
 function hubRules(hub: Address): PolicyRule[] {
   const contract: PolicyCondition = {
     field_source: 'ethereum_typed_data_domain',
@@ -113,7 +113,7 @@ function hubRules(hub: Address): PolicyRule[] {
   });
 }
 
-/** Unix seconds: whatever a message of the hub says. */
+/** Unix seconds: any time of a hub message. */
 const TIME_MAX = Number.MAX_SAFE_INTEGER.toString();
 
 const NO_TERMS = {
@@ -155,7 +155,7 @@ function field(
   };
 }
 
-/** Calldata is not looked into here; the rules of this service are what holds transactions. */
+/** Calldata is not checked here; the rules of this service limit transactions. */
 function extraRules(
   method: ExtraMethod,
   networks: PolicyTerms['networks'],

@@ -30,16 +30,16 @@ import { errorOf } from './privy-failure.js';
 import type { PolicyRule } from './privy-policy.js';
 import { assertSigned, wireTransaction } from './privy-transaction.js';
 
-/** How often Privy is asked whether it is there, so that health knows without a payment. */
+/** Interval of probes of Privy, so that health is known without a payment. */
 const PROBE_MS = 15_000;
-/** A request that was held up on its way for longer is not carried out any more. */
+/** A request that was delayed for longer is not executed any more. */
 const REQUEST_EXPIRY_MS = 300_000;
 const PROBE_SUBJECT = 'probe';
 
 /**
- * Keys in the custody of Privy. Each wallet is owned by our authorization key, without which the app
- * secret alone signs nothing, and is bound to a policy of its own that caps each payment. Whatever
- * Privy signs is checked against the wallet's address before anybody sees it.
+ * Keys in the custody of Privy. Each wallet is owned by the service's authorization key, without which the app secret
+ * alone signs nothing, and has its own policy that limits each payment. Every signature of Privy is checked against the
+ * wallet's address before it is used.
  */
 export class PrivyProvider implements WalletProvider {
   readonly kind = 'privy';
@@ -60,11 +60,11 @@ export class PrivyProvider implements WalletProvider {
       appSecret: config.appSecret.reveal(),
       apiUrl: config.apiUrl,
       fetch: boundedFetch(config.timeoutMs),
-      // Ours begins a little earlier, and covers the body.
+      // The service's own time limit begins a little earlier and includes the body.
       timeout: config.timeoutMs + 1000,
-      // The SDK would wait for as long as an answer tells it to.
+      // Otherwise the SDK would wait as long as an answer tells it to.
       maxRetries: 0,
-      // Its lines carry URLs and bodies.
+      // The SDK's log lines contain URLs and bodies.
       logLevel: 'off',
       requestExpiry: { defaultMs: REQUEST_EXPIRY_MS },
     });
@@ -76,7 +76,7 @@ export class PrivyProvider implements WalletProvider {
     return this.#calls.condition;
   }
 
-  /** Credentials that are refused are an error of the settings; Privy being away is not. */
+  /** Refused credentials are an error of the settings; an unreachable Privy is not. */
   async start(): Promise<void> {
     await this.#look();
     if (this.condition === 'provider_credentials_refused') {
@@ -96,7 +96,7 @@ export class PrivyProvider implements WalletProvider {
       this.#client
         .wallets()
         .list({ external_id: externalId, chain_type: 'ethereum' })
-        // The SDK takes a page without data for an empty one: that would be another wallet made.
+        // The SDK treats a page without data as empty, and a second wallet would be made.
         .asResponse()
         .then((response) => response.json()),
     );
@@ -127,7 +127,7 @@ export class PrivyProvider implements WalletProvider {
     } catch (error) {
       if (!(error instanceof PrivyRefusal)) throw error;
       const { outcome } = error.failure;
-      // The name may be taken: by another process, or by an attempt whose answer was lost.
+      // Another process, or an attempt with a lost answer, may have taken the name.
       const other =
         outcome === 'refused' || outcome === 'conflict' ? await this.find(subject) : undefined;
       if (other !== undefined) return other;
@@ -165,7 +165,7 @@ export class PrivyProvider implements WalletProvider {
   }
 
   async signMessage(wallet: CustodialWallet, message: SignableMessage, key: string): Promise<Hex> {
-    // Always as bytes: the SDK would take a text that begins with 0x for hex.
+    // Always as bytes, because the SDK would read a text that begins with 0x as hex.
     const bytes =
       typeof message === 'string'
         ? Buffer.from(message, 'utf8')
@@ -182,7 +182,7 @@ export class PrivyProvider implements WalletProvider {
     return signature;
   }
 
-  /** Privy signs, we send: to any network that is served, and with the bytes in our hands first. */
+  /** Privy signs and this service sends: to any served network, and with the signed bytes stored first. */
   sendTransaction(
     wallet: CustodialWallet,
     wanted: WantedTransaction,
@@ -225,7 +225,7 @@ export class PrivyProvider implements WalletProvider {
 
   async #createPolicy(externalId: string): Promise<string> {
     const rules = this.rules.map((rule) => ({ ...rule, conditions: [...rule.conditions] }));
-    // Other rules are another policy: after a change of settings the key must not name the old ones.
+    // Other rules make another policy, so after a change of settings the key must not name the old ones.
     const tag = createHash('sha256').update(JSON.stringify(rules)).digest('base64url').slice(0, 16);
     const shape = PrivyPolicy.refine((policy) => policy.rules.length === rules.length);
     const { id } = await this.#calls.make('create_policy', shape, () =>
@@ -241,7 +241,7 @@ export class PrivyProvider implements WalletProvider {
     return id;
   }
 
-  /** @throws nothing: what it shows is kept as the provider's trouble. */
+  /** @throws nothing: an error is stored as the provider's condition. */
   async #look(): Promise<void> {
     try {
       await this.find(PROBE_SUBJECT);
@@ -269,7 +269,7 @@ export class PrivyProvider implements WalletProvider {
 
 const POLICY_NAME_MAX = 50;
 
-/** Privy takes 64 characters of `[a-zA-Z0-9_-]`. */
+/** Privy accepts 64 characters of `[a-zA-Z0-9_-]`. */
 function externalIdOf(subject: string): string {
   return `x402_${createHash('sha256').update(subject).digest('base64url').slice(0, 32)}`;
 }

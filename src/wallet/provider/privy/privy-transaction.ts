@@ -10,7 +10,7 @@ import {
 import type { UnsignedTransaction } from '../transaction-sender.js';
 import { WrongAnswer } from './privy-calls.js';
 
-/** As Privy takes it. */
+/** In the form that Privy accepts. */
 export function wireTransaction(unsigned: UnsignedTransaction): {
   readonly type: 2;
   readonly chain_id: number;
@@ -34,7 +34,7 @@ export function wireTransaction(unsigned: UnsignedTransaction): {
 }
 
 /**
- * The transaction that was asked for, to the last field, signed by the wallet.
+ * Checks that every field is as requested and that the wallet signed it.
  *
  * @throws WrongAnswer
  */
@@ -51,7 +51,7 @@ export async function assertSigned(
   if (!isSame || signer.toLowerCase() !== address) throw new WrongAnswer();
 }
 
-/** Everything that is signed over. */
+/** All signed fields. */
 function fieldsOf(transaction: TransactionSerializableEIP1559): TransactionSerializableEIP1559 {
   const { chainId, nonce = 0, to, value, data, gas, accessList } = transaction;
   const { maxFeePerGas, maxPriorityFeePerGas } = transaction;

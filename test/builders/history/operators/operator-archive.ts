@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Address } from 'viem';
 import type {
   ArchivedNote,
   AuditFilter,
   AuditRow,
+  Closing,
   KeptDifference,
   OperatorArchive,
   ReconciliationRun,
@@ -32,7 +34,7 @@ export class MemoryOperatorArchive implements OperatorArchive {
     after: Parameters<OperatorArchive['page']>[1],
     most: number,
   ): Answer<'page'> {
-    return this.#told(() => pageIn(this.#found(filter), after, most));
+    return this.#answer(() => pageIn(this.#found(filter), after, most));
   }
 
   totals(
@@ -41,13 +43,28 @@ export class MemoryOperatorArchive implements OperatorArchive {
     most: number,
   ): Answer<'totals'> {
     const found = this.#found(filter).filter(({ asset }) => asset !== null);
-    return this.#told(() => totalsIn(found, grouping, most));
+    return this.#answer(() => totalsIn(found, grouping, most));
   }
 
   note(id: string): Answer<'note'> {
     const isKnown = this.rows.some((row) => row.id.toString('base64url') === id);
     const note: ArchivedNote = { archivedAt: new Date(0), isTold: true, isKept: false };
-    return this.#told(() => (isKnown ? note : undefined));
+    return this.#answer(() => (isKnown ? note : undefined));
+  }
+
+  closeUnclaimed({ id, by, at }: Closing): Answer<'closeUnclaimed'> {
+    const noted = { action: 'unclaimed_closed', subject: id };
+    return this.#answer(() => {
+      const place = this.rows.findIndex((row) => row.id.toString('base64url') === id);
+      const row = this.rows[place];
+      if (row?.is_paid === true && row.sale === 'open' && row.unclaimed_at !== null) {
+        this.rows[place] = { ...row, unclaimed_at: null };
+        this.audit.push({ id: randomUUID(), chainId: row.chain_id, at, by, ...noted });
+      }
+      return this.audit.some(
+        ({ action, subject }) => action === noted.action && subject === noted.subject,
+      );
+    });
   }
 
   webhooks({ owner, status, after }: WebhookFilter, most: number): Answer<'webhooks'> {
@@ -61,15 +78,15 @@ export class MemoryOperatorArchive implements OperatorArchive {
       );
     });
     const sorted = found.sort((a, b) => (a.webhook.id < b.webhook.id ? -1 : 1));
-    return this.#told(() => sorted.slice(0, most));
+    return this.#answer(() => sorted.slice(0, most));
   }
 
   deliveries(_: string, before: string | undefined): Answer<'deliveries'> {
-    return this.#told(() => (before === undefined ? [] : undefined));
+    return this.#answer(() => (before === undefined ? [] : undefined));
   }
 
   eventsOf(_: string, most: number): Answer<'eventsOf'> {
-    return this.#told(() => this.events.slice(0, most));
+    return this.#answer(() => this.events.slice(0, most));
   }
 
   runs(chainId: number | undefined, before: string | undefined, most: number): Answer<'runs'> {
@@ -77,32 +94,32 @@ export class MemoryOperatorArchive implements OperatorArchive {
       .filter((run) => chainId === undefined || run.chainId === chainId)
       .filter(({ id }) => before === undefined || BigInt(id) < BigInt(before))
       .sort((a, b) => Number(BigInt(b.id) - BigInt(a.id)));
-    return this.#told(() => found.slice(0, most));
+    return this.#answer(() => found.slice(0, most));
   }
 
   run(id: string): Answer<'run'> {
-    return this.#told(() => this.kept.find((run) => run.id === id));
+    return this.#answer(() => this.kept.find((run) => run.id === id));
   }
 
   lanesOf(): Answer<'lanesOf'> {
-    return this.#told(() => []);
+    return this.#answer(() => []);
   }
 
   differencesIn(runId: string, after: number, most: number): Answer<'differencesIn'> {
     const found = this.differences.filter((one) => one.runId === runId && one.number > after);
-    return this.#told(() => found.slice(0, most));
+    return this.#answer(() => found.slice(0, most));
   }
 
   differencesOf(id: string, most: number): Answer<'differencesOf'> {
     const found = this.differences.filter(({ settlementId }) => settlementId === id);
-    return this.#told(() => found.slice(0, most));
+    return this.#answer(() => found.slice(0, most));
   }
 
   actions(filter: AuditFilter, before: string | undefined, most: number): Answer<'actions'> {
     const { chainId, by, subject, from, to } = filter;
     const newest = [...this.audit].sort((a, b) => b.at.getTime() - a.at.getTime());
     const place = newest.findIndex(({ id }) => id === before);
-    if (before !== undefined && place < 0) return this.#told(() => undefined);
+    if (before !== undefined && place < 0) return this.#answer(() => undefined);
     const found = newest
       .slice(place + 1)
       .filter((one) =>
@@ -114,19 +131,23 @@ export class MemoryOperatorArchive implements OperatorArchive {
           to === undefined || one.at < to,
         ].every(Boolean),
       );
-    return this.#told(() => found.slice(0, most));
+    return this.#answer(() => found.slice(0, most));
   }
 
   #found(filter: SearchFilter): SettlementRow[] {
-    const { payTo, payer } = filter;
+    const { payTo, payer, leastAmount = '0' } = filter;
     const isAddress = (bytes: Buffer | null, address: Address | undefined): boolean =>
       address === undefined || bytes?.toString('hex') === address.slice(2);
     return this.rows.filter(
-      (row) => isOf(row, filter) && isAddress(row.pay_to, payTo) && isAddress(row.payer, payer),
+      (row) =>
+        isOf(row, filter) &&
+        isAddress(row.pay_to, payTo) &&
+        isAddress(row.payer, payer) &&
+        BigInt(row.settled_amount ?? row.amount ?? 0) >= BigInt(leastAmount),
     );
   }
 
-  #told<T>(answer: () => T): Promise<T> {
+  #answer<T>(answer: () => T): Promise<T> {
     return this.trouble === undefined ? Promise.resolve(answer()) : Promise.reject(this.trouble);
   }
 }

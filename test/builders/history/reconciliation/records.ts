@@ -21,7 +21,7 @@ export const PAYEE = addressOf('c');
 export const LANE = addressOf('d');
 export const STRANGER = addressOf('e');
 
-export function aBooked(more: Partial<RecordedSettlement> = {}): RecordedSettlement {
+export function aRecordedPayment(more: Partial<RecordedSettlement> = {}): RecordedSettlement {
   return {
     id: hashOf(['settlement', 'a']),
     state: 'finalized',

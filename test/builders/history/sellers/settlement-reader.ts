@@ -12,6 +12,8 @@ import type {
   TotalRow,
 } from '../../../../src/history/sellers/settlement-reader.js';
 import { rowOf, type SettlementRow } from '../../../../src/history/settlement-row.js';
+import type { ActionMethod } from '../../../../src/protocol/evm/transfer-method.js';
+import { channelActionOf } from '../../../../src/protocol/schemes/registry.js';
 import type { Settlement } from '../../../../src/settlement/ledger/queries/settlement-queries.js';
 import { aRecorded, CLAIMED_AT, idOf } from '../recorded-settlement.js';
 
@@ -39,7 +41,7 @@ export class MemorySettlementReader implements SettlementReader {
   }
 }
 
-/** In the order of a list. */
+/** One page of rows, in the order of a list. */
 export function pageIn(
   rows: readonly SettlementRow[],
   after: Position | undefined,
@@ -65,7 +67,8 @@ export function totalsIn(
     // In the order of the days turned round, then of the others as they are.
     const key = [row.chain_id, asset, payTo, row.state, day].join(' ');
     const sum = groups.get(key) ?? NOTHING;
-    const amount = row.is_paid ? BigInt(row.settled_amount ?? row.amount ?? 0) : 0n;
+    const isPaid = row.is_paid && row.scheme !== 'batch-settlement';
+    const amount = isPaid ? BigInt(row.settled_amount ?? row.amount ?? 0) : 0n;
     groups.set(key, {
       day,
       chainId: row.chain_id,
@@ -73,7 +76,7 @@ export function totalsIn(
       payTo,
       state: row.state,
       count: sum.count + 1n,
-      paidCount: sum.paidCount + (row.is_paid ? 1n : 0n),
+      paidCount: sum.paidCount + (isPaid ? 1n : 0n),
       paidAmount: sum.paidAmount + amount,
     });
   }
@@ -104,7 +107,7 @@ function isAsked(row: SettlementRow, filter: SettlementFilter): boolean {
 
 /** The filter without the payee. */
 export function isOf(row: SettlementRow, asked: Narrowing): boolean {
-  const { from = -Infinity, to = Infinity, state, sale, asset, chainId } = asked;
+  const { from = -Infinity, to = Infinity, state, sale, asset, chainId, scheme, action } = asked;
   const at = row.claimed_at.getTime();
   return (
     at >= from &&
@@ -113,7 +116,11 @@ export function isOf(row: SettlementRow, asked: Narrowing): boolean {
     (sale !== 'sold' || row.sale === 'sold') &&
     (sale !== 'unclaimed' || (row.is_paid && row.sale === 'open' && row.unclaimed_at !== null)) &&
     (asset === undefined || row.asset?.toString('hex') === asset.slice(2)) &&
-    (chainId === undefined || row.chain_id === chainId)
+    (chainId === undefined || row.chain_id === chainId) &&
+    (scheme === undefined || row.scheme === scheme) &&
+    (action === undefined ||
+      (row.scheme !== null &&
+        channelActionOf({ scheme: row.scheme, method: row.method as ActionMethod }) === action))
   );
 }
 

@@ -118,7 +118,7 @@ const COLLECT: Action<NoteClaim, NoteAuthorization> = {
       purpose === 'verify' ? requirements.amount === ceiling : requirements.amount <= ceiling;
     return isMet ? undefined : 'amount_too_small';
   },
-  mayHideUse: () => 'no',
+  mayMeanUsed: () => 'no',
   soleSenderOf: ({ collector }) => collector,
   settlesLess: true,
   needsNoTransaction: (amount) => amount === 0n,

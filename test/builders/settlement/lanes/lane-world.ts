@@ -12,7 +12,6 @@ import { LaneFollowing } from '../../../../src/settlement/lanes/following/lane-f
 import { Outcomes } from '../../../../src/settlement/lanes/following/outcomes.js';
 import { UnresolvedUses } from '../../../../src/settlement/lanes/following/unresolved-uses.js';
 import type { LaneObserver } from '../../../../src/settlement/lanes/lane-observer.js';
-import { LaneOpening } from '../../../../src/settlement/lanes/opening/lane-opening.js';
 import type {
   Block,
   BlockState,
@@ -28,6 +27,7 @@ import type {
   TransactionSigner,
 } from '../../../../src/settlement/lanes/ports.js';
 import { Preparations } from '../../../../src/settlement/lanes/preparing/preparations.js';
+import { LaneRecovery } from '../../../../src/settlement/lanes/recovery/lane-recovery.js';
 import {
   type AccountLook,
   RefillSending,
@@ -38,7 +38,7 @@ import { Broadcaster } from '../../../../src/settlement/lanes/sending/broadcaste
 import { GasBalance } from '../../../../src/settlement/lanes/sending/gas-balance.js';
 import { LaneReadiness } from '../../../../src/settlement/lanes/sending/lane-readiness.js';
 import { LaneSending } from '../../../../src/settlement/lanes/sending/lane-sending.js';
-import type { SendGroup } from '../../../../src/settlement/lanes/sending/rechecked.js';
+import type { SendGroup } from '../../../../src/settlement/lanes/sending/preflight-result.js';
 import { LaneState } from '../../../../src/settlement/lanes/state/lane-state.js';
 import type {
   Inclusion,
@@ -72,7 +72,7 @@ export function aPayment(
 
 const hashOf = (n: number, fork: string): Hex => `0x${fork}${n.toString(16).padStart(62, '0')}`;
 
-interface TestRecheck {
+interface TestPreflight {
   readonly refusals?: readonly { readonly id: string; readonly reason: Reason }[];
   readonly undecided?: readonly string[];
 }
@@ -131,8 +131,12 @@ export class TestChain {
         agreed: { ...this.market, ...this.urgent },
         highest: { ...this.market, ...this.urgent, ...this.urgentAlone },
       }),
+    noteMined: (tip) => {
+      this.minedTips.push(tip);
+    },
   };
-  recheck: (ids: readonly string[]) => TestRecheck | 'hangs' | 'fails' | Promise<never> =
+  readonly minedTips: bigint[] = [];
+  preflight: (ids: readonly string[]) => TestPreflight | 'hangs' | 'fails' | Promise<never> =
     () => ({});
   gas = 100_000n;
   /** How what passes is divided into transactions; all of it into one where a test does not say. */
@@ -308,7 +312,7 @@ export class TestChain {
     const verdict = this.verdicts.get(id) ?? { kind: 'requeue' };
     if (verdict === 'hangs') return new Promise(() => undefined);
     if (verdict === 'fails') {
-      return Promise.reject(new ChainUnavailableError(CHAIN_ID, 'a search'));
+      return Promise.reject(new ChainUnavailableError(CHAIN_ID, 'search of logs'));
     }
     return Promise.resolve(verdict);
   }
@@ -349,12 +353,12 @@ export class TestSigner implements TransactionSigner {
 }
 
 /** The calls of observers, as `name` or `name:detail`. */
-export function recordingObserver(told: string[]): LaneObserver {
+export function recordingObserver(reported: string[]): LaneObserver {
   const note =
     (name: string) =>
     (...args: unknown[]): void => {
       const detail = args.find((one) => typeof one === 'number' || typeof one === 'boolean');
-      told.push(detail === undefined ? name : `${name}:${String(detail)}`);
+      reported.push(detail === undefined ? name : `${name}:${String(detail)}`);
     };
   return new Proxy({} as LaneObserver, { get: (_, name) => note(String(name)) });
 }
@@ -378,10 +382,10 @@ export interface LaneWorldOptions {
 /** One lane of one process, on a chain, a ledger and a clock of a test. */
 export class LaneWorld {
   readonly signer: TestSigner;
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly finished: string[] = [];
   readonly state: LaneState;
-  readonly opening: LaneOpening;
+  readonly recovery: LaneRecovery;
   readonly sending: Sending;
   readonly refills: RefillSending | undefined;
   readonly following: LaneFollowing;
@@ -394,7 +398,7 @@ export class LaneWorld {
     options: LaneWorldOptions = {},
   ) {
     const { budgets, isFollowing = false, windowMax = 64, treasury: refilling } = options;
-    const observer = recordingObserver(this.told);
+    const observer = recordingObserver(this.reported);
     this.signer = new TestSigner(clock);
     const look = async (address: Address): Promise<AccountLook> => ({
       balanceWei: await chain.balance(address),
@@ -407,7 +411,7 @@ export class LaneWorld {
       finished: (ids: readonly string[]): void => {
         this.finished.push(...ids);
       },
-      troubleChanged: (): void => undefined,
+      conditionChanged: (): void => undefined,
     };
     const state = new LaneState(windowMax, () => undefined, clock);
     const { fees } = chain;
@@ -416,7 +420,7 @@ export class LaneWorld {
     const assetSuspensions = {
       suspended: [],
       noteWithoutEvidence: (asset: string): void => {
-        this.told.push(`without evidence:${asset}`);
+        this.reported.push(`without evidence:${asset}`);
       },
     };
     const { leases, queue, attempts, endings } = store;
@@ -446,7 +450,7 @@ export class LaneWorld {
     const confirmer = new Confirmer({ ...own, rate: new InclusionRate(clock) });
     const outcomes = new Outcomes({ ...own, resolver: chain });
     this.state = state;
-    this.opening = new LaneOpening(own);
+    this.recovery = new LaneRecovery(own);
     this.following = new LaneFollowing({ ...own, confirmer, outcomes });
     const heads: LaneHeads = {
       get current() {
@@ -487,9 +491,10 @@ export class LaneWorld {
         simulator: {
           hasDecided: false,
           clear: () => undefined,
-          recheck: async (ready, rules) => {
-            const answer = await chain.recheck(ready.map(({ id }) => id));
-            if (answer === 'fails') throw new ChainUnavailableError(CHAIN_ID, 'a recheck');
+          preflight: async (ready, rules) => {
+            const answer = await chain.preflight(ready.map(({ id }) => id));
+            if (answer === 'fails')
+              throw new ChainUnavailableError(CHAIN_ID, 'a pre-flight simulation');
             if (answer === 'hangs') return new Promise(() => undefined);
             const refusals = ready.flatMap((item) => {
               const reason = answer.refusals?.find(({ id }) => id === item.id)?.reason;
@@ -523,7 +528,7 @@ export class LaneWorld {
     this.held = await this.store.leases.acquire(LANE, CHAIN_ID, processId, LEASE_MS);
     this.sending.reset();
     this.following.reset();
-    await this.opening.open(this.lease, this.chain.head, () => true);
+    await this.recovery.open(this.lease, this.chain.head, () => true);
   }
 
   get lease(): HeldLane {

@@ -35,7 +35,7 @@ export function moderationContract(name: string, make: () => Promise<ModerationU
       one = await make();
     });
 
-    const learn = (...lessons: Parameters<CatalogueWriter['update']>[0]) =>
+    const update = (...lessons: Parameters<CatalogueWriter['update']>[0]) =>
       one.writer.update(lessons);
     const entries = async (filter: Partial<ModerationFilter> = {}, after?: string, most = 9) => {
       const all = { text: undefined, payTo: undefined, host: undefined };
@@ -48,10 +48,10 @@ export function moderationContract(name: string, make: () => Promise<ModerationU
       (await one.store.denials(...args))?.map(({ value }) => value);
 
     it('hides what is denied, refuses what comes, and shows it again when it is allowed', async () => {
-      await learn(aLesson(), aLesson({ resource: elsewhere('a') }));
+      await update(aLesson(), aLesson({ resource: elsewhere('a') }));
       expect(await one.store.deny(aDenial(), MOST)).toBe('denied');
       expect(await shown()).toBe(1);
-      expect(await learn(aLesson({}, { at: NOON + 1 }))).toEqual({ listed: 0, refused: 1 });
+      expect(await update(aLesson({}, { at: NOON + 1 }))).toEqual({ listed: 0, refused: 1 });
       expect((await entries({ host: HOST }))[0]).toMatchObject({
         chainId: 56,
         payTo: PAYEE,
@@ -91,7 +91,7 @@ export function moderationContract(name: string, make: () => Promise<ModerationU
     });
 
     it('tells a payee from a host, and both hide one entry', async () => {
-      await learn(aLesson(), aLesson({}, { payTo: OTHER_PAYEE }));
+      await update(aLesson(), aLesson({}, { payTo: OTHER_PAYEE }));
       await one.store.deny(aDenial({ kind: 'payee', value: PAYEE }), MOST);
       expect(await shown()).toBe(1);
       await one.store.deny(aDenial(), MOST);
@@ -119,7 +119,7 @@ export function moderationContract(name: string, make: () => Promise<ModerationU
     });
 
     it('finds entries by words, payee and host, page by page, newest first', async () => {
-      await learn(
+      await update(
         aLesson({ description: 'Weather of every city' }),
         aLesson({ resource: elsewhere('a') }, { at: NOON + 1 }),
         aLesson({ resource: elsewhere('b') }, { at: NOON + 2, payTo: OTHER_PAYEE }),

@@ -23,7 +23,8 @@ export class MemorySaleStore implements SaleStore {
 
   async complete(sale: Sale, paid: PaidSale): Promise<Sale> {
     const there = await this.find(sale.authorizationId);
-    return there?.paid === undefined ? this.#keep({ ...sale, paid }) : there;
+    if (there?.paid !== undefined) return there;
+    return this.#keep({ ...sale, paymentPayload: {}, paymentRequirements: {}, paid });
   }
 
   async drop(sale: Sale): Promise<void> {

@@ -16,6 +16,7 @@ import {
   anEip3009Authorization,
   aPermit2Authorization,
 } from '../../../builders/protocol/payment/accepted-payment.js';
+import { channelMoves } from '../../../builders/protocol/schemes/batch-settlement/authorizations.js';
 import {
   anAcceptedUpto,
   anUptoAuthorization,
@@ -256,6 +257,17 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(await store.queue.take(held, 1)).toMatchObject([{ id, tries: 1 }]);
     });
 
+    it('gives one back after a delay without counting a try', async () => {
+      const [id = ''] = await takenOnes(1);
+      await store.queue.giveBack(held, [id], 60_000);
+      await store.queue.sweep(CHAIN, 10);
+      expect(await store.queue.take(held, 1)).toEqual([]);
+      const [other = ''] = await takenOnes(1);
+      await store.queue.giveBack(held, [other], 0);
+      await store.queue.sweep(CHAIN, 10);
+      expect(await store.queue.take(held, 1)).toMatchObject([{ id: other, tries: 0 }]);
+    });
+
     it('takes nothing and allocates nothing on a lane that is paused', async () => {
       const [id = ''] = await takenOnes(1);
       await harness.switch('paused', lane);
@@ -484,6 +496,33 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       });
     });
 
+    it('charges deposits, claims and refunds to who signed them, whatever payee they name', async () => {
+      const budget = aBudget(60n, { payeeGwei: 100n });
+      const receiver = PAYEE;
+      let accountNonce = 0;
+      const allocated = async (authorization: AcceptedPayment['authorization']) => {
+        const id = await harness.claim(anAcceptedPayment({ authorization }));
+        await store.queue.ready(CHAIN, [id]);
+        await store.queue.take(held, 1);
+        const attempt = anAttempt(accountNonce, [id], 200 + accountNonce);
+        const result = await store.attempts.allocate(held, attempt, budget);
+        if (result.kind === 'ok') accountNonce += 1;
+        return result.kind === 'budget' ? result.subject : result.kind;
+      };
+      const kinds = ['byEip3009', 'byPermit2', 'claim', 'refund'] as const;
+      for (const [index, kind] of kinds.entries()) {
+        const payer: Address = `0x${`e${index}`.repeat(20)}`;
+        const authorizer: Address = `0x${`f${index}`.repeat(20)}`;
+        const move = (n: number) =>
+          channelMoves({ payer, receiver, authorizer }, 10 * index + n)[kind];
+        expect(await allocated(move(1))).toBe('ok');
+        expect(await allocated(move(2))).toBe(kind.startsWith('by') ? payer : authorizer);
+      }
+      expect(await harness.spentOn(CHAIN, PAYEE, DAY)).toBe(0n);
+      expect(await allocated(aPayment().authorization)).toBe('ok');
+      expect(await harness.spentOn(CHAIN, PAYEE, DAY)).toBe(60n);
+    });
+
     // -------------------------------------------------------------- outcomes
 
     it('takes back what a replaced block had included', async () => {
@@ -598,8 +637,11 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('sends again what was parked and is unused', async () => {
       const [id = ''] = await sentOnes(1);
       await store.endings.park(held, 0, 5n, [{ id, why: 'search_failed', retryAtMs: 0 }]);
+      await store.endings.unpark(CHAIN, [
+        { kind: 'again', id, why: 'search_failed', retryAtMs: 0 },
+      ]);
       await store.endings.unpark(CHAIN, [{ kind: 'requeue', id }]);
-      expect(await store.queue.take(held, 1)).toMatchObject([{ id, goesAlone: true }]);
+      expect(await store.queue.take(held, 1)).toMatchObject([{ id, goesAlone: true, tries: 0 }]);
     });
 
     it('credits one log once', async () => {

@@ -1,5 +1,6 @@
 import type { Address } from 'viem';
 import { LeaseLostError } from '../../../../src/protocol/errors.js';
+import { chargedTo } from '../../../../src/protocol/payment/payment-facts.js';
 import type {
   AllocateResult,
   FillResult,
@@ -55,7 +56,7 @@ export class MemoryAttempts implements LaneAttempts {
 
   fund(held: HeldLane, attempt: Attempt, budget: GasBudget): Promise<FundResult> {
     const { accountNonce, funding } = attempt;
-    if (funding === undefined) throw new TypeError('a funding attempt without a payer');
+    if (funding === undefined) throw new TypeError('a funding attempt has no payer');
     const { payer, payerNonce, settlementId } = funding;
     return this.parts.lanes.step(held, (lane): FundResult => {
       if (isStored(lane, attempt)) return { kind: 'ok' };
@@ -65,7 +66,7 @@ export class MemoryAttempts implements LaneAttempts {
       if (claim === undefined) return { kind: 'gone', ids: [settlementId] };
       const known = this.#fundingOf(held.chainId, payer);
       if (known !== undefined && known.payerNonce >= payerNonce) return { kind: 'funded' };
-      const over = this.parts.gas.overPayee(held, claim.payment.payTo, budget);
+      const over = this.parts.gas.overPayee(held, chargedTo(claim.payment), budget);
       if (over !== undefined) return over;
       const full = this.parts.gas.charge(held, attempt, budget);
       if (full !== undefined) return full;

@@ -11,8 +11,8 @@ import { type Attempt, newestTransactionOf } from '../../../../src/settlement/mo
 import type { SettlementState } from '../../../../src/settlement/model/settlement.js';
 import {
   nextStage,
-  type SettlementEvent,
   type Stage,
+  type StageEvent,
   STATE_OF,
 } from '../../../../src/settlement/model/settlement-machine.js';
 import {
@@ -27,7 +27,7 @@ export interface Claim {
   readonly payment: AcceptedPayment;
   readonly claimedAt: number;
   stage: Stage;
-  isTold: boolean;
+  isAcknowledged: boolean;
   isAsync: boolean;
   wasIncluded: boolean;
   isResubmitted: boolean;
@@ -66,7 +66,7 @@ export class MemoryClaims {
       payment,
       claimedAt: this.now(),
       stage: 'pending',
-      isTold: false,
+      isAcknowledged: false,
       isAsync,
       wasIncluded: false,
       isResubmitted: false,
@@ -89,7 +89,7 @@ export class MemoryClaims {
   /** Acknowledges success to a requester. */
   tell(id: string): void {
     const claim = this.#claims.get(id);
-    if (claim !== undefined) claim.isTold = true;
+    if (claim !== undefined) claim.isAcknowledged = true;
   }
 
   withdraw(id: string): boolean {
@@ -135,7 +135,7 @@ export class MemoryClaims {
     if (this.move(claim, 'restored')) this.bind(claim, lane, attempt);
   }
 
-  move(claim: Claim, event: SettlementEvent): boolean {
+  move(claim: Claim, event: StageEvent): boolean {
     const next = nextStage(claim.stage, event);
     if (next === undefined) return false;
     this.sponsor(claim, sponsoringEvent(event, claim.reason));
@@ -153,7 +153,7 @@ export class MemoryClaims {
   }
 
   end(claim: Claim, ending: Ending): void {
-    const isOurs = claim.isTold || (claim.isAsync && claim.wasIncluded);
+    const isOurs = claim.isAcknowledged || (claim.isAsync && claim.wasIncluded);
     if (ending.state === 'reverted' && isOurs) {
       this.collect(claim);
       return;
@@ -225,7 +225,7 @@ export class MemoryClaims {
   }
 }
 
-function eventOf({ state, isPaid }: Ending): SettlementEvent {
+function eventOf({ state, isPaid }: Ending): StageEvent {
   switch (state) {
     case 'finalized':
       return 'finalized_paid';

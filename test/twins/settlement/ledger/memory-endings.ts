@@ -120,8 +120,8 @@ export class MemoryEndings implements LaneEndings {
     return Promise.resolve(credited === id);
   }
 
-  noteRevert(_: number, blamed: string): Promise<void> {
-    this.parts.blame(blamed);
+  noteRevert(_: number, blamed: readonly string[]): Promise<void> {
+    for (const one of blamed) this.parts.blame(one);
     return Promise.resolve();
   }
 

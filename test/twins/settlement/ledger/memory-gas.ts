@@ -1,4 +1,5 @@
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
+import { chargedTo } from '../../../../src/protocol/payment/payment-facts.js';
 import type {
   GasBudget,
   HeldLane,
@@ -75,12 +76,12 @@ export class MemoryGas {
   /** Whether a funding is more than the budget of the payee has left, which is charged once it is paid. */
   overPayee(
     { chainId }: HeldLane,
-    payTo: string,
+    account: string,
     { payeeGwei, costGwei, day }: GasBudget,
   ): OverBudget | undefined {
     if (payeeGwei === undefined) return undefined;
-    const isOver = this.spentOn(chainId, payTo, day) + costGwei > payeeGwei;
-    return isOver ? { kind: 'budget', subject: payTo } : undefined;
+    const isOver = this.spentOn(chainId, account, day) + costGwei > payeeGwei;
+    return isOver ? { kind: 'budget', subject: account } : undefined;
   }
 
   chargeLater(settlementId: string, { payeeGwei, costGwei, day }: GasBudget): void {
@@ -100,7 +101,7 @@ export class MemoryGas {
   ): void {
     const charge = this.#later.get(id);
     this.#later.delete(id);
-    if (charge !== undefined) this.#spend(chainId, payment.payTo, charge.day, charge.costGwei);
+    if (charge !== undefined) this.#spend(chainId, chargedTo(payment), charge.day, charge.costGwei);
   }
 
   /** Of what was reserved, what was not spent is free again. */
@@ -128,8 +129,8 @@ export class MemoryGas {
     const items = BigInt(settlementIds.length);
     const share = (costGwei + items - 1n) / items;
     for (const id of settlementIds) {
-      const { payTo } = this.paymentOf(id);
-      wanted.set(payTo, (wanted.get(payTo) ?? 0n) + share);
+      const account = chargedTo(this.paymentOf(id));
+      wanted.set(account, (wanted.get(account) ?? 0n) + share);
     }
     return wanted;
   }

@@ -92,8 +92,11 @@ export class MemoryQueue implements LaneQueue {
     );
   }
 
-  giveBack(held: HeldLane, ids: readonly string[]): Promise<void> {
-    return this.#stepInWork(held, ids, (claim) => this.parts.claims.move(claim, 'given_back'));
+  giveBack(held: HeldLane, ids: readonly string[], delayMs?: number): Promise<void> {
+    return this.#stepInWork(held, ids, (claim) => {
+      this.parts.claims.move(claim, delayMs === undefined ? 'given_back' : 'postponed');
+      if (delayMs !== undefined) claim.dueAt = this.parts.now() + delayMs;
+    });
   }
 
   postpone(held: HeldLane, ids: readonly string[], delayMs: number): Promise<void> {

@@ -24,7 +24,7 @@ export interface MemoryRecord {
   soldTo: string;
   soldKey: string;
   isKept: boolean;
-  isTold: boolean;
+  isAcknowledged: boolean;
   key: string;
   isAsync: boolean;
   hashes: Hex[];
@@ -61,7 +61,7 @@ export function newRecord(
     stage: 'pending',
     isPaid: false,
     isKept: false,
-    isTold: false,
+    isAcknowledged: false,
     soldTo: isAccepted ? requester.id : '',
     soldKey: isAccepted ? requester.keyTag : '',
     key: requester.keyTag,
@@ -86,16 +86,21 @@ export function isSold({ soldTo }: MemoryRecord): boolean {
   return soldTo !== '';
 }
 
+/** No goods depend on it. */
+export function takesNothing({ payment }: MemoryRecord): boolean {
+  return payment !== undefined && ['n', 'c'].includes(inFlightKindOf(payment));
+}
+
 /** Paid by a transaction that is final, and not sold, where goods depend on it. */
 export function isUnsold(record: MemoryRecord): boolean {
-  const { stage, isPaid, hashes, payment } = record;
-  if (payment !== undefined && ['n', 'c'].includes(inFlightKindOf(payment))) return false;
+  const { stage, isPaid, hashes } = record;
+  if (takesNothing(record)) return false;
   return isFinishedStage(stage) && isPaid && hashes.length > 0 && !isSold(record);
 }
 
 /** It has ended unpaid, and success was never acknowledged. */
-export function isOverUnpaid({ stage, isPaid, isTold }: MemoryRecord): boolean {
-  return isFinishedStage(stage) && !isPaid && !isTold;
+export function isOverUnpaid({ stage, isPaid, isAcknowledged }: MemoryRecord): boolean {
+  return isFinishedStage(stage) && !isPaid && !isAcknowledged;
 }
 
 export function isSoldTo(

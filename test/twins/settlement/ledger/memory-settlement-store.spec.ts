@@ -1,4 +1,4 @@
-import type { SettlementEvent } from '../../../../src/settlement/model/settlement-machine.js';
+import type { StageEvent } from '../../../../src/settlement/model/settlement-machine.js';
 import { MemorySettlementStore } from './memory-settlement-store.js';
 import {
   CONTRACT_GRACE_MS,
@@ -10,7 +10,7 @@ describeSettlementStore('MemorySettlementStore', () => {
   let now = 1_000_000;
   const store = new MemorySettlementStore(() => now, CONTRACT_GRACE_MS);
   const events =
-    (...all: SettlementEvent[]) =>
+    (...all: StageEvent[]) =>
     ({ id }: { id: string }): Promise<void> => {
       for (const event of all) store.happens(id, event);
       return Promise.resolve();

@@ -2,6 +2,7 @@ import type { Hex } from 'viem';
 import { RedisUnavailableError } from '../../../../src/protocol/errors.js';
 import { type PaymentIdentity, settlementIdOf } from '../../../../src/protocol/payment/identity.js';
 import {
+  chargedTo,
   inFlightKindOf,
   needsNoTransaction,
 } from '../../../../src/protocol/payment/payment-facts.js';
@@ -31,7 +32,7 @@ import {
 import type { Finality } from '../../../../src/settlement/model/settlement.js';
 import {
   isFinishedStage,
-  type SettlementEvent,
+  type StageEvent,
 } from '../../../../src/settlement/model/settlement-machine.js';
 import { sponsoredMost } from '../../../../src/settlement/model/sponsoring-machine.js';
 import { MemoryBindings } from './memory-bindings.js';
@@ -42,9 +43,15 @@ import {
   isSold,
   isSoldTo,
   newRecord,
+  takesNothing,
   viewOf,
 } from './memory-record.js';
-import { type Index, type MemoryNews, MemorySettlements, NOBODY } from './memory-settlements.js';
+import {
+  type Index,
+  MemorySettlements,
+  NOBODY,
+  type UpdateListener,
+} from './memory-settlements.js';
 
 /**
  * {@link SettlementStore} without Redis, for tests in milliseconds. What lanes do is done to it by
@@ -61,14 +68,14 @@ export class MemorySettlementStore implements SettlementStore {
   /** While it is away every step fails; `lost` steps are taken all the same. */
   outage: 'none' | 'away' | 'replies_lost' = 'none';
   queueMax = 1000;
-  onNews: MemoryNews = () => undefined;
+  onUpdate: UpdateListener = () => undefined;
 
   constructor(
     private readonly now: () => number,
     saleGraceMs: number,
   ) {
     this.#settlements = new MemorySettlements(now, saleGraceMs, (id, kind, transaction) => {
-      this.onNews(id, kind, transaction);
+      this.onUpdate(id, kind, transaction);
     });
     this.#bindings = new MemoryBindings(now);
   }
@@ -76,7 +83,7 @@ export class MemorySettlementStore implements SettlementStore {
   // ---------------------------------------------------------------- what lanes do
 
   /** @param transaction - of an `allocated` or an inclusion. */
-  happens(id: string, event: SettlementEvent, transaction?: Hex, reason?: Reason): void {
+  happens(id: string, event: StageEvent, transaction?: Hex, reason?: Reason): void {
     this.#settlements.happens(id, event, transaction, reason);
   }
 
@@ -126,7 +133,7 @@ export class MemorySettlementStore implements SettlementStore {
         isWaitedFor: record !== undefined && this.#settlements.living(record) > 0,
         inFlight: this.#settlements.inFlight(identity, payer),
         recentReverts: 0,
-        toldKeyTag: this.#settlements.lostTo(identity, NOBODY)?.soldKey,
+        acknowledgedKeyTag: this.#settlements.lostTo(identity, NOBODY)?.soldKey,
       };
     });
   }
@@ -169,7 +176,7 @@ export class MemorySettlementStore implements SettlementStore {
       const earlier = this.#settlements.record(id);
       if (earlier !== undefined) {
         const isOpen = !isSold(earlier);
-        if (!isOpen && !isSoldTo(earlier, requester)) return { kind: 'told_to_another' };
+        if (!isOpen && !isSoldTo(earlier, requester)) return { kind: 'acknowledged_to_another' };
         if (isOpen && isAccepted && !isOverUnpaid(earlier)) return { kind: 'known' };
         return { kind: 'claimed', id, queued };
       }
@@ -189,8 +196,11 @@ export class MemorySettlementStore implements SettlementStore {
       const most = isSponsored ? sponsoredMost(this.queueMax) : this.queueMax;
       const line = isSponsored ? this.#settlements.sponsored() : queued;
       if (line >= most && !needsNothing) return { kind: 'queue_full', queued: line };
-      const own = isSponsored ? this.#settlements.sponsored(claim.payment.asset) : 0;
-      if (own >= most / 4 && line > own) return { kind: 'queue_full', queued: line };
+      const own = isSponsored
+        ? this.#settlements.sponsored(claim.payment.asset)
+        : this.#settlements.queuedFor(chargedTo(claim.payment));
+      if (own >= most / 4 && line > own && !needsNothing)
+        return { kind: 'queue_full', queued: line };
       const isSoldNow = isAccepted || lost !== undefined;
       const owner = lost
         ? { ...requester, id: lost.soldTo, keyTag: lost.soldKey, credentials: [] }
@@ -201,7 +211,9 @@ export class MemorySettlementStore implements SettlementStore {
       this.#settlements.add(record, { ...index, live: id, ...(isSoldNow && { sold: id }) });
       record.waiters.set(owner.id, this.now());
       if (needsNothing) this.#settlements.happens(id, 'nothing_due');
-      return lost === undefined ? { kind: 'claimed', id, queued } : { kind: 'told_to_another' };
+      return lost === undefined
+        ? { kind: 'claimed', id, queued }
+        : { kind: 'acknowledged_to_another' };
     });
   }
 
@@ -209,21 +221,25 @@ export class MemorySettlementStore implements SettlementStore {
     return this.#step((): JoinResult => {
       const record = this.#settlements.record(id);
       if (record === undefined) return { kind: 'gone' };
-      if (isSold(record)) {
-        const kind = isSoldTo(record, requester) ? 'owner' : 'non_owner';
-        if (kind === 'owner') record.waiters.set(requester.id, this.now());
-        else record.waiters.delete(requester.id);
-        return { kind, view: viewOf(record) };
+      const isOfAnother = isSold(record) && !isSoldTo(record, requester);
+      if (isSold(record) && !isOfAnother) {
+        record.waiters.set(requester.id, this.now());
+        return { kind: 'owner', view: viewOf(record) };
+      }
+      if (isOfAnother && (record.isPaid || !takesNothing(record))) {
+        record.waiters.delete(requester.id);
+        return { kind: 'non_owner', view: viewOf(record) };
       }
       const isNew = !record.waiters.has(requester.id);
       if (isNew && this.#settlements.living(record) >= WAITING_MAX) {
         return { kind: 'too_many', view: viewOf(record) };
       }
+      record.waiters.set(requester.id, this.now());
+      if (isOfAnother) return { kind: 'non_owner', view: viewOf(record) };
       if (isNew && isEarly(record))
         for (const one of requester.credentials) record.eligible.add(one);
       if (record.key === '' && this.#settlements.isEligible(record, requester))
         record.key = requester.keyTag;
-      record.waiters.set(requester.id, this.now());
       return { kind: 'waiting', view: viewOf(record) };
     });
   }
@@ -238,11 +254,14 @@ export class MemorySettlementStore implements SettlementStore {
       });
       const isPaid = record.isPaid || (record.stage === 'included' && at !== 'finalized');
       if (at === 'async' && isOverUnpaid(record)) return answer('over');
+      if (at === 'async' && takesNothing(record) && !isFinishedStage(record.stage)) {
+        record.isAsync = true;
+      }
       if (isSold(record)) {
         if (!isSoldTo(record, requester)) return answer('lost');
         if (!isPaid && at !== 'async') return answer('unpaid');
         if (record.soldTo !== requester.id) record.isKept = true;
-        record.isTold ||= isPaid;
+        record.isAcknowledged ||= isPaid;
         record.waiters.delete(requester.id);
         return answer('sold');
       }
@@ -270,7 +289,7 @@ export class MemorySettlementStore implements SettlementStore {
       record.waiters.delete(requester.id);
       const isLeft = canWithdraw(record) && this.#settlements.living(record) === 0;
       if (isLeft && !this.#settlements.isUnsure(record)) this.#settlements.withdraw(record);
-      else this.#settlements.news(record, 'open');
+      else this.#settlements.publish(record, 'open');
       return true;
     });
   }
@@ -301,8 +320,8 @@ export class MemorySettlementStore implements SettlementStore {
     return this.#step(() => this.#settlements.sellAgain(sale));
   }
 
-  replayWithdrawal(told: AcknowledgedWithdrawal): Promise<boolean> {
-    return this.#step(() => this.#settlements.withdrawAgain(told));
+  replayWithdrawal(withdrawal: AcknowledgedWithdrawal): Promise<boolean> {
+    return this.#step(() => this.#settlements.withdrawAgain(withdrawal));
   }
 
   heartbeat(_chainId: number, processId: string, hasReplayed: () => boolean): Promise<void> {
@@ -312,6 +331,14 @@ export class MemorySettlementStore implements SettlementStore {
       }
       this.#speakers.set(processId, this.now());
       if (hasReplayed()) this.#awaited.delete(processId);
+    });
+  }
+
+  depart(_chainId: number, processId: string, hasReplayed: () => boolean): Promise<void> {
+    return this.#step(() => {
+      if (!hasReplayed()) return;
+      this.#speakers.delete(processId);
+      this.#awaited.delete(processId);
     });
   }
 

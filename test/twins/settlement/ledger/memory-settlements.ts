@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-payment.js';
 import type { PaymentIdentity } from '../../../../src/protocol/payment/identity.js';
-import { inFlightKindOf } from '../../../../src/protocol/payment/payment-facts.js';
+import { chargedTo, inFlightKindOf } from '../../../../src/protocol/payment/payment-facts.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
 import type { InFlight } from '../../../../src/settlement/ledger/queries/in-flight.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
@@ -16,7 +16,7 @@ import {
 import {
   isFinishedStage,
   nextStage,
-  type SettlementEvent,
+  type StageEvent,
   STATE_OF,
 } from '../../../../src/settlement/model/settlement-machine.js';
 import {
@@ -33,13 +33,14 @@ import {
   isSoldTo,
   isUnsold,
   type MemoryRecord,
+  takesNothing,
 } from './memory-record.js';
 
 /** Ids of the claims of one authorization. */
 export type Index = Partial<Record<'live' | 'sold' | 'last', string>>;
 
 /** A listener of events: the same as the scripts publish. */
-export type MemoryNews = (id: string, kind: string, transaction?: Hex) => void;
+export type UpdateListener = (id: string, kind: string, transaction?: Hex) => void;
 
 type RequesterName = Pick<Requester, 'id' | 'keyTag'>;
 
@@ -67,7 +68,7 @@ export class MemorySettlements {
   constructor(
     private readonly now: () => number,
     private readonly saleGraceMs: number,
-    private readonly tell: MemoryNews,
+    private readonly tell: UpdateListener,
   ) {}
 
   add(record: MemoryRecord, index: Index): void {
@@ -78,6 +79,13 @@ export class MemorySettlements {
   /** Those that can be sent, without those whose payer's own transaction comes first. */
   get queued(): number {
     return this.#waiting.filter((payment) => inFlightKindOf(payment) !== 'a').length;
+  }
+
+  /** Of those, how many count for an account. */
+  queuedFor(account: string): number {
+    return this.#waiting.filter(
+      (payment) => inFlightKindOf(payment) !== 'a' && chargedTo(payment) === account,
+    ).length;
   }
 
   /** Those whose payer's own transaction comes first; of one asset where it is given. */
@@ -110,11 +118,11 @@ export class MemorySettlements {
   }
 
   /** @param transaction - of an `allocated` or an inclusion. */
-  happens(id: string, event: SettlementEvent, transaction?: Hex, reason?: Reason): void {
+  happens(id: string, event: StageEvent, transaction?: Hex, reason?: Reason): void {
     const record = this.record(id);
     if (record === undefined) throw new Error('no such record');
     const isUnpaidEnd = event === 'finalized_unpaid_reverted';
-    if (isUnpaidEnd && record.isTold) {
+    if (isUnpaidEnd && record.isAcknowledged) {
       this.happens(id, 'recollect');
       return;
     }
@@ -128,12 +136,12 @@ export class MemorySettlements {
     record.reason = reason;
     const { stage } = record;
     if (stage === 'attempt') {
-      this.news(record, 'sent', transaction);
+      this.publish(record, 'sent', transaction);
       record.includedAt = 0;
     } else if (stage === 'included') {
       record.includedAt ||= this.now();
-      record.isTold ||= record.isAsync;
-      this.news(record, 'included', transaction);
+      record.isAcknowledged ||= record.isAsync;
+      this.publish(record, 'included', transaction);
     } else if (stage === 'finalized' || stage === 'foreign') {
       record.isPaid = event !== 'used_by_other_unpaid';
       record.includedAt ||= this.now();
@@ -149,7 +157,7 @@ export class MemorySettlements {
     return id === undefined ? undefined : this.#records.get(id);
   }
 
-  #advance(record: MemoryRecord, event: SettlementEvent, reason?: Reason): void {
+  #advance(record: MemoryRecord, event: StageEvent, reason?: Reason): void {
     const next = nextStage(record.stage, event);
     if (next === undefined) throw new Error(`${event} cannot happen in ${record.stage}`);
     this.#sponsor(record, sponsoringEvent(event, reason));
@@ -189,14 +197,14 @@ export class MemorySettlements {
     const index = { ...this.idsOf(record.identity.authorizationId) };
     if (index.live === record.id) delete index.live;
     if (record.hashes.length > 0 || record.isPaid) index.last = record.id;
-    record.isTold ||= record.isPaid && isSold(record);
-    if (!record.isPaid && !record.isTold) {
+    record.isAcknowledged ||= record.isPaid && isSold(record);
+    if (!record.isPaid && !record.isAcknowledged) {
       record.soldTo = '';
       record.soldKey = '';
     }
-    if (!record.isTold && index.sold === record.id) delete index.sold;
+    if (!record.isAcknowledged && index.sold === record.id) delete index.sold;
     this.#indexes.set(record.identity.authorizationId, index);
-    this.news(record, record.isPaid ? 'finalized' : 'failed', record.hashes.at(-1));
+    this.publish(record, record.isPaid ? 'finalized' : 'failed', record.hashes.at(-1));
   }
 
   withdraw(record: MemoryRecord, reason: Reason = 'settlement_not_sent'): void {
@@ -205,14 +213,19 @@ export class MemorySettlements {
     this.#conclude(record);
   }
 
-  sell(record: MemoryRecord, requester: RequesterName, isAsync: boolean, isTold: boolean): void {
+  sell(
+    record: MemoryRecord,
+    requester: RequesterName,
+    isAsync: boolean,
+    isAcknowledged: boolean,
+  ): void {
     record.soldTo = requester.id;
     record.soldKey = requester.keyTag;
     record.isAsync ||= isAsync;
-    record.isTold = isTold;
+    record.isAcknowledged = isAcknowledged;
     const { authorizationId } = record.identity;
     this.#indexes.set(authorizationId, { ...this.#indexes.get(authorizationId), sold: record.id });
-    this.news(record, 'sold');
+    this.publish(record, 'sold');
   }
 
   /** As `replaySale` of the port. */
@@ -258,13 +271,14 @@ export class MemorySettlements {
   withdrawAgain({ ref, reason }: AcknowledgedWithdrawal): boolean {
     const record = this.record(ref.id);
     if (record === undefined || (isEarly(record) && isOverUnpaid(record))) return true;
-    if (!canWithdraw(record) || record.isTold) return false;
+    if (!canWithdraw(record) || record.isAcknowledged) return false;
     this.withdraw(record, reason);
     return true;
   }
 
   open(record: MemoryRecord): void {
-    Object.assign(record, { soldTo: '', soldKey: '', isTold: false, isAsync: false });
+    const isAsync = record.isAsync && takesNothing(record);
+    Object.assign(record, { soldTo: '', soldKey: '', isAcknowledged: false, isAsync });
     record.unsoldAt = this.now();
     const index = this.#indexes.get(record.identity.authorizationId);
     if (index?.sold === record.id) delete index.sold;
@@ -324,7 +338,7 @@ export class MemorySettlements {
     });
   }
 
-  news({ id }: MemoryRecord, kind: string, transaction?: Hex): void {
+  publish({ id }: MemoryRecord, kind: string, transaction?: Hex): void {
     this.tell(id, kind, transaction);
   }
 }

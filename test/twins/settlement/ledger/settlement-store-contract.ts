@@ -21,6 +21,7 @@ import {
   anEip3009Authorization,
   aPermit2Authorization,
 } from '../../../builders/protocol/payment/accepted-payment.js';
+import { channelMoves } from '../../../builders/protocol/schemes/batch-settlement/authorizations.js';
 import {
   anAcceptedUpto,
   anUptoAuthorization,
@@ -51,6 +52,7 @@ export const CONTRACT_UNCLAIMED_MS = 300;
 export const CONTRACT_GRACE_MS = 600;
 export const CHAIN_ID = 31_337;
 const PAYER: Hex = `0x${'1c'.repeat(20)}`;
+const BUYER: Address = `0x${'1d'.repeat(20)}`;
 const TX: Hex = `0x${'5f'.repeat(32)}`;
 
 let payments = 0;
@@ -175,7 +177,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       store.look(identity, {
         ...payment,
         payer: payment.authorization.from,
-        blamed: payment.authorization.from,
+        blamed: [payment.authorization.from],
       });
 
     async function included(requester: Requester, made = aPayment()): Promise<ClaimRef> {
@@ -246,6 +248,23 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await ask(1000)).kind).toBe('queue_full');
       expect((await ask(1001, other)).kind).toBe('claimed');
       expect(await queued()).toBe(before + 1);
+    });
+
+    it('leaves a payee its share of the queue, however many deposits name it', async () => {
+      const deposit = (n: number): ReturnType<typeof aPayment> => {
+        const parties = { payer: BUYER, receiver: PAYER, authorizer: BUYER };
+        const authorization = channelMoves(parties, n).byEip3009;
+        const payment = anAcceptedPayment({ chainId: CHAIN_ID, authorization });
+        const terms = termsOf(payment.chainId, payment.asset, authorization);
+        return { payment, identity: { ...terms, signedTag: `deposit-${n}` } };
+      };
+      expect((await claim(aRequester(), aPayment())).kind).toBe('claimed');
+      let asked = 0;
+      while ((await claim(aRequester(), deposit(asked))).kind === 'claimed') asked += 1;
+      // A quarter of the queue, with a thousand in all.
+      expect(asked).toBe(250);
+      expect((await claim(aRequester(), deposit(asked))).kind).toBe('queue_full');
+      expect((await claim(aRequester(), aPayment())).kind).toBe('claimed');
     });
 
     it('gives no place again to a signed payment whose approval did not come', async () => {
@@ -440,6 +459,27 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await store.leave(ref, first, 'timeout', undefined)).kind).toBe('left');
     });
 
+    it('keeps a claim on which no goods depend for each requester that asked for a 202', async () => {
+      const made = aPayout();
+      const [stranger, seller] = [aRequester({ keyTag: 'a stranger' }), aRequester()];
+      const ref = await claimed(stranger, made);
+      // It is kept for the key of the stranger.
+      const asked = await store.redeem(ref, seller, 'async');
+      expect(asked).toMatchObject({ kind: 'not_eligible', view: { isAsync: true } });
+      await store.leave(ref, seller, 'closed', undefined);
+      expect((await store.leave(ref, stranger, 'timeout', undefined)).kind).toBe('left');
+    });
+
+    it('keeps it also where the requester of the first 202 hung up', async () => {
+      const made = aPayout();
+      const [first, second] = [aRequester(), aRequester()];
+      const ref = await claimed(first, made, true);
+      expect((await store.redeem(ref, second, 'async')).kind).toBe('lost');
+      const { authorizationId } = made.identity;
+      expect(await store.rollBack(ref, authorizationId, first)).toBe(true);
+      expect((await store.redeem(ref, second, 'async')).kind).toBe('sold');
+    });
+
     it('hands nothing out by 202 of a claim that was withdrawn meanwhile', async () => {
       const [first, second] = [aRequester(), aRequester()];
       const ref = await claimed(first);
@@ -453,6 +493,23 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         expect((await store.join(ref, aRequester())).kind).toBe('waiting');
       }
       expect((await store.join(ref, aRequester())).kind).toBe('too_many');
+    });
+
+    it('lets no more wait for an action that another got a 202 for, until it is done', async () => {
+      const ref = await claimed(aRequester(), aPayout(), true);
+      for (let count = 1; count < 64; count += 1) {
+        expect((await store.join(ref, aRequester())).kind).toBe('non_owner');
+      }
+      expect((await store.join(ref, aRequester())).kind).toBe('too_many');
+      // Those that have left make room.
+      await world.pass(5100);
+      expect((await store.join(ref, aRequester())).kind).toBe('non_owner');
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      await world.finalize(ref);
+      for (let count = 0; count < 64; count += 1) {
+        expect((await store.join(ref, aRequester())).kind).toBe('non_owner');
+      }
     });
 
     it('a waiter that shows no life for five seconds is not waited for', async () => {
@@ -534,18 +591,18 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const block = { transaction: TX, blockNumber: 7n, blockHash: TX, logIndex: 0 };
         return store.adopt(requester, { ...ref, ...block, identity });
       };
-      const [told, untold] = [aPayment(), aPayment()];
-      expect(await adopt(second, told)).toEqual({ kind: 'not_yet' });
-      const ref = store.refOf(told.payment, told.identity, first);
-      const { authorizationId } = told.identity;
+      const [acknowledged, unacknowledged] = [aPayment(), aPayment()];
+      expect(await adopt(second, acknowledged)).toEqual({ kind: 'not_yet' });
+      const ref = store.refOf(acknowledged.payment, acknowledged.identity, first);
+      const { authorizationId } = acknowledged.identity;
       const sale = { ref, authorizationId, requester: first, isAccepted: false };
       expect(await store.replaySale(sale)).toBe(false);
-      expect(await adopt(first, told)).toEqual({ kind: 'not_yet' });
+      expect(await adopt(first, acknowledged)).toEqual({ kind: 'not_yet' });
       await store.heartbeat(CHAIN_ID, process, () => true);
-      expect(await adopt(second, told)).toEqual({ kind: 'known' });
-      expect((await adopt(second, untold)).kind).toBe('sold');
-      expect((await adopt(first, told)).kind).toBe('sold');
-      expect(await adopt(second, told)).toEqual({ kind: 'known' });
+      expect(await adopt(second, acknowledged)).toEqual({ kind: 'known' });
+      expect((await adopt(second, unacknowledged)).kind).toBe('sold');
+      expect((await adopt(first, acknowledged)).kind).toBe('sold');
+      expect(await adopt(second, acknowledged)).toEqual({ kind: 'known' });
     });
 
     describe('a claim that the ledger lost, of which a requester was told', () => {
@@ -562,7 +619,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await lost(made, first);
         // Its first reply may have been lost.
         for (const isAccepted of [true, true, false]) {
-          expect((await claim(second, made, isAccepted)).kind).toBe('told_to_another');
+          expect((await claim(second, made, isAccepted)).kind).toBe('acknowledged_to_another');
         }
         const ref = store.refOf(made.payment, made.identity, second);
         expect((await look(made)).known).toMatchObject({ id: ref.id });
@@ -580,7 +637,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           aPayment(),
         ];
         await lost(made, first);
-        expect((await claim(second, made, true)).kind).toBe('told_to_another');
+        expect((await claim(second, made, true)).kind).toBe('acknowledged_to_another');
         const ref = store.refOf(made.payment, made.identity, second);
         await world.broadcast(ref, TX);
         expect(await store.rollBack(ref, made.identity.authorizationId, first)).toBe(true);
@@ -590,18 +647,18 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         await world.include(ref);
         await world.pass(CONTRACT_GRACE_MS);
         expect((await store.redeem(ref, waiting, 'async')).kind).toBe('sold');
-        expect((await claim(second, made, true)).kind).toBe('told_to_another');
+        expect((await claim(second, made, true)).kind).toBe('acknowledged_to_another');
       });
 
       it('is looked up with the key of that requester, with and without another claim', async () => {
         const [first, second, made] = [aRequester({ keyTag: 'k' }), aRequester(), aPayment()];
-        expect((await look(made)).toldKeyTag).toBeUndefined();
+        expect((await look(made)).acknowledgedKeyTag).toBeUndefined();
         await lost(made, first);
-        expect(await look(made)).toMatchObject({ known: undefined, toldKeyTag: 'k' });
+        expect(await look(made)).toMatchObject({ known: undefined, acknowledgedKeyTag: 'k' });
         const other = aPayment();
         const ref = await included(second, other);
         await lost(other, aRequester());
-        expect(await look(other)).toMatchObject({ known: { id: ref.id }, toldKeyTag: '' });
+        expect(await look(other)).toMatchObject({ known: { id: ref.id }, acknowledgedKeyTag: '' });
       });
 
       it('is claimed by another requester with the same key', async () => {
@@ -627,7 +684,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
           const gone = [first, second][broken];
           if (gone === undefined) throw new Error('one of the two');
           expect(await store.rollBack(ref, authorizationId, gone)).toBe(false);
-          expect((await claim(other, made, true)).kind).toBe('told_to_another');
+          expect((await claim(other, made, true)).kind).toBe('acknowledged_to_another');
           // Neither when it was claimed again.
           const again = store.refOf(made.payment, made.identity, other);
           for (const requester of [first, second]) {
@@ -665,7 +722,7 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
         const ref = await lost(made, first);
         const { authorizationId } = made.identity;
         expect(await store.rollBack(ref, authorizationId, second)).toBe(false);
-        expect((await claim(second, made)).kind).toBe('told_to_another');
+        expect((await claim(second, made)).kind).toBe('acknowledged_to_another');
         expect(await store.rollBack(ref, authorizationId, first)).toBe(true);
         // Right after the start of a ledger nothing is withdrawn: the claim is open then, and another requester may have it.
         const other = aRequester();
@@ -844,6 +901,32 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await store.redeem(ref, second, 'included')).kind).toBe('lost');
     });
 
+    it('waits for no process that ended after it had written everything', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ended = `ended${first.id}`;
+      await store.heartbeat(CHAIN_ID, ended, () => true);
+      const ref = await claimed(first);
+      await store.join(ref, second);
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      await store.depart(CHAIN_ID, ended, () => true);
+      await world.goBackBeforeSale(ref, 2 * RESTATE_MS);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('sold');
+    });
+
+    it('waits for one that ended before it had replayed what it wrote', async () => {
+      const [first, second] = [aRequester(), aRequester()];
+      const ended = `ended${first.id}`;
+      await store.heartbeat(CHAIN_ID, ended, () => true);
+      const ref = await claimed(first);
+      await store.join(ref, second);
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      await world.goBackBeforeSale(ref, 2 * RESTATE_MS);
+      await store.depart(CHAIN_ID, ended, () => false);
+      expect((await store.redeem(ref, second, 'included')).kind).toBe('not_yet');
+    });
+
     it('sells no newer claim before every process that lived has replayed its sales of lost claims', async () => {
       const [first, second, made] = [aRequester(), aRequester(), aPayment()];
       const process = `late${first.id}`;
@@ -897,9 +980,9 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       await store.join(ref, second);
       await world.pass(5);
       await world.goBackBeforeSale(ref);
-      const told = { ref, reason: 'settlement_not_sent' } as const;
-      expect(await store.replayWithdrawal(told)).toBe(true);
-      expect(await store.replayWithdrawal(told)).toBe(true);
+      const withdrawal = { ref, reason: 'settlement_not_sent' } as const;
+      expect(await store.replayWithdrawal(withdrawal)).toBe(true);
+      expect(await store.replayWithdrawal(withdrawal)).toBe(true);
       expect(await store.join(ref, second)).toMatchObject({
         view: { state: 'withdrawn', reason: 'settlement_not_sent', transaction: undefined },
       });

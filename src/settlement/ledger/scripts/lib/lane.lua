@@ -41,7 +41,7 @@ end
 -- ---------------------------------------------------------------- gas budgets, gwei
 
 -- Charges what an account nonce may cost beyond what it is charged with already, or says whose budget is full.
--- `shares` are the parts of the payees; limits are texts, empty for none.
+-- `shares` are the parts of the accounts they are charged to; limits are texts, empty for none.
 local function charge(nonce, cost, shares, lane_limit, payee_limit, day, fundings_limit)
   fundings_limit = fundings_limit or ''
   if lane_limit == '' and payee_limit == '' and fundings_limit == '' then return nil end
@@ -71,10 +71,10 @@ local function charge(nonce, cost, shares, lane_limit, payee_limit, day, funding
   return nil
 end
 
--- The parts of the payees in what a nonce costs: it is shared evenly by what it carries.
+-- The parts of what a nonce costs, by the account they are charged to: it is shared evenly by what it carries.
 local function shares_of(records)
   local shares = {}
-  for _, r in ipairs(records) do shares[r.pay_to] = (shares[r.pay_to] or 0) + 1 / #records end
+  for _, r in ipairs(records) do shares[r.charged_to] = (shares[r.charged_to] or 0) + 1 / #records end
   return shares
 end
 

@@ -70,14 +70,19 @@ local function index_key(authorization)
   return prefix .. 'a:' .. authorization
 end
 
+-- Whose gas budget and share of the queue a record counts for.
+local function charged_to(fields)
+  return fields.charged_to or fields.pay_to
+end
+
 -- The fields that most transitions need of a record, or nil where no record exists.
 local function read(key)
   local f = redis.call('HMGET', key, 'stage', 'auth', 'asset', 'payer', 'pay_to', 'deadline', 'lane', 'lane_nonce',
-    'hashes', 'sale', 'told', 'async', 't_included', 'again', 'sender', 'kind', 'approval')
+    'hashes', 'sale', 'told', 'async', 't_included', 'again', 'sender', 'kind', 'approval', 'charged_to')
   if not f[1] then return nil end
   return {
     redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2] or '', asset = f[3] or '', payer = f[4] or '',
-    pay_to = f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
+    charged_to = f[18] or f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
     sale = f[10], told = f[11] == '1', async = f[12] == '1', included_at = tonumber(f[13] or '0'), again = tonumber(f[14] or '0'),
     sender = f[15] or '', accepted = (f[12] or '') ~= '', kind = f[16], approval = f[17],
   }
@@ -87,7 +92,7 @@ end
 local function read_all(r)
   local flat, all = redis.call('HGETALL', r.redis_key), {}
   for i = 1, #flat, 2 do all[flat[i]] = flat[i + 1] end
-  r.auth, r.asset, r.payer, r.pay_to, r.deadline = all.auth, all.asset, all.payer, all.pay_to, all.deadline
+  r.auth, r.asset, r.payer, r.charged_to, r.deadline = all.auth, all.asset, all.payer, charged_to(all), all.deadline
   r.lane, r.claimed_at, r.kind, r.amount = all.lane or '', tonumber(all.t_claimed or '0'), all.kind, all.amount
   r.sender, r.approval = all.sender or '', r.approval or all.approval
   return all
@@ -238,7 +243,7 @@ local function remove_from(key, id)
   if batch then collect(batch.removed, key, id) else redis.call('ZREM', key, id) end
 end
 
--- How much of the queue is of one payee, or of one asset that needs preparation.
+-- How much of the queue counts for one account, or of one asset that needs preparation.
 local function change_load(share, by)
   if batch then
     batch.loads[share] = (batch.loads[share] or 0) + by
@@ -274,12 +279,12 @@ local function ready_base(r)
 end
 
 -- What waits for a place, because the operator pays for the approval that comes first, is not among the payments
--- that can be sent: assets take turns there, as payees do elsewhere. Of one asset who came first is first: a deadline
+-- that can be sent: assets take turns there, as accounts do elsewhere. Of one asset who came first is first: a deadline
 -- is the payer's choice.
 local OWN = 'own:'
 
 local function enter_ready(r)
-  local base, group, order = ready_base(r), r.pay_to, r.deadline
+  local base, group, order = ready_base(r), r.charged_to, r.deadline
   if r.kind == 'a' and r.hashes == '' then
     base, group = base .. OWN, r.asset
     order = r.claimed_at or redis.call('HGET', r.redis_key, 't_claimed')
@@ -300,7 +305,7 @@ local function leave_ready_of(r, base, group)
 end
 
 local function leave_ready(r)
-  leave_ready_of(r, ready_base(r), r.pay_to)
+  leave_ready_of(r, ready_base(r), r.charged_to)
   if r.kind == 'a' then leave_ready_of(r, ready_base(r) .. OWN, r.asset) end
 end
 
@@ -314,7 +319,7 @@ local function enter(r, listing)
   elseif listing == 'queued' then
     add_to(prefix .. (r.kind == 'a' and 'sponsored' or 'queued'), now(), r.id)
     add_to(prefix .. 'deadlines', r.deadline, r.id)
-    change_load(r.kind == 'a' and OWN .. r.asset or r.pay_to, 1)
+    change_load(r.kind == 'a' and OWN .. r.asset or r.charged_to, 1)
   elseif listing == 'reserved' then
     reserve(r)
   elseif listing == 'ready' then
@@ -333,7 +338,7 @@ local function leave(r, listing)
   elseif listing == 'queued' then
     remove_from(prefix .. (r.kind == 'a' and 'sponsored' or 'queued'), r.id)
     remove_from(prefix .. 'deadlines', r.id)
-    change_load(r.kind == 'a' and OWN .. r.asset or r.pay_to, -1)
+    change_load(r.kind == 'a' and OWN .. r.asset or r.charged_to, -1)
   elseif listing == 'reserved' then
     release(r)
   elseif listing == 'ready' then
@@ -484,10 +489,10 @@ local function spend(subject, day, gwei)
   redis.call('EXPIRE', spent_key(subject, day), 172800)
 end
 
--- What a payer was sent for a payment, as `<day>:<gwei>`, counts for the payee once it is paid: anybody can name one.
+-- What a payer was sent for a payment, as `<day>:<gwei>`, counts once that is paid: anybody can name a payee.
 local function charge_funding(all)
   local day, gwei = string.match(all.funding, '^([^:]+):(%d+)$')
-  if day then spend(all.pay_to, day, tonumber(gwei)) end
+  if day then spend(charged_to(all), day, tonumber(gwei)) end
 end
 
 -- Ends a record: what is heavy goes, what answers are made of stays, in one form with a live one.
@@ -659,7 +664,7 @@ local function lost_sale(authorization)
 end
 
 -- The same, where it was to another requester with another key.
-local function told_to_another(authorization, requester, key)
+local function acknowledged_to_another(authorization, requester, key)
   local lost = lost_sale(authorization)
   return lost and not is_sold_to(lost, requester, key) and lost or nil
 end

@@ -331,7 +331,6 @@ export function aChannelChain(world: World = {}): {
     word(balance, totalClaimed),
     word(withdrawRequestedAt === 0 ? 0n : 9n, BigInt(withdrawRequestedAt)),
     word(refundNonce),
-    word(payerBalance),
   ].map((returnData) => ({ success: true, returnData }));
   const answer = (data: Hex): CallOutcome => {
     if (data.startsWith('0x82ad56cb')) {
@@ -342,6 +341,7 @@ export function aChannelChain(world: World = {}): {
       const result = calls.length === state.length ? state : calls.flatMap(() => state[0] ?? []);
       return returned(encodeFunctionResult({ abi, functionName: 'aggregate3', result }));
     }
+    if (data.startsWith('0x70a08231')) return returned(word(payerBalance));
     if (data.startsWith('0xdd62ed3e')) return returned(word(allowance));
     if (data.startsWith('0x1626ba7e')) {
       return returned(world.wallet === true ? `0x1626ba7e${'00'.repeat(28)}` : word(0n));

@@ -27,7 +27,7 @@ import type { RecoverSignerAsync } from '../../../../../src/protocol/schemes/ver
 import { JudgingChain, signatureOf, TOKEN } from '../exact/exact-payment.js';
 
 const GWEI = 1_000_000_000n;
-const OWNER = privateKeyToAccount(`0x${'07'.repeat(32)}`);
+export const OWNER = privateKeyToAccount(`0x${'07'.repeat(32)}`);
 export const OWNER_ADDRESS = OWNER.address.toLowerCase() as Address;
 
 export const LIMITS: ApprovalLimits = {
@@ -74,9 +74,9 @@ export async function anApprovalClaim(
 /** One chain as a payer's approval is judged by. */
 export class ApprovingChain implements ApprovalChain {
   /** What every judgement reads. */
-  readonly judged = new JudgingChain();
-  readonly chainId = this.judged.chainId;
-  readonly schemeContracts = this.judged.schemeContracts;
+  readonly checked = new JudgingChain();
+  readonly chainId = this.checked.chainId;
+  readonly schemeContracts = this.checked.schemeContracts;
   used = 3;
   pending = 3;
   knowsApproval = false;
@@ -93,29 +93,29 @@ export class ApprovingChain implements ApprovalChain {
   agreed: Partial<PayerAccount> | Error = {};
 
   constructor() {
-    this.judged.allowance = 0n;
+    this.checked.allowance = 0n;
   }
 
   hasCode(address: Address): Promise<boolean> {
-    return this.judged.hasCode(address);
+    return this.checked.hasCode(address);
   }
 
   isContract(asset: Address): Promise<boolean> {
-    return this.judged.isContract(asset);
+    return this.checked.isContract(asset);
   }
 
   call(call: Call, gas?: bigint): Promise<CallOutcome> {
     return call.to === PERMIT2
       ? Promise.resolve({ status: 'returned', data: `0x${uintWord(this.nonceBitmap)}` })
-      : this.judged.call(call, gas);
+      : this.checked.call(call, gas);
   }
 
   newestTime(): Promise<bigint> {
-    return this.judged.newestTime();
+    return this.checked.newestTime();
   }
 
   simulate(settlement: Settlement): Promise<Effect> {
-    return this.judged.simulate(settlement);
+    return this.checked.simulate(settlement);
   }
 
   isTrusted(): boolean {
