@@ -355,6 +355,26 @@ describe('a refusal explains itself', () => {
   });
 });
 
+describe('the message of a refusal', () => {
+  const widest = (2n ** 256n - 1n).toString();
+  const wide = (body: Json, amount: string): Json =>
+    changed(changed(body, 'paymentRequirements.amount', widest), amount, widest);
+  const bodies: readonly (readonly [string, Json])[] = [
+    ['V1', changed(V1, 'paymentRequirements.maxAmountRequired', widest)],
+    ['V2', wide(V2, `${AUTH}.value`)],
+    ['Permit2', wide(P2, `${PERMIT}.permitted.amount`)],
+    ['upto', wide(UPTO, `${PERMIT}.permitted.amount`)],
+  ];
+
+  it.each(bodies)('begins with the meaning and is whole, for every reason: %s', (_, body) => {
+    for (const asked of Object.keys(REASONS) as Reason[]) {
+      const { reason, message } = refused(body, { reason: asked });
+      expect(message.startsWith(REASONS[reason].meaning)).toBe(true);
+      expect(message).not.toMatch(/…$/);
+    }
+  });
+});
+
 describe('what is said of fields and what is read of them', () => {
   const bodies: readonly (readonly [string, Json])[] = [
     ['V1', V1],

@@ -24,7 +24,8 @@ interface Explanation {
   readonly diagnosis: Diagnosis;
 }
 
-export const MESSAGE_MAX_CHARACTERS = 300;
+/** Room for the meaning of each reason, its place, numbers of 256 bits and advice. */
+export const MESSAGE_MAX_CHARACTERS = 600;
 
 /**
  * Explains what is wrong with one payment.
@@ -40,10 +41,9 @@ export function explain(reason: Reason, finding?: Finding, cause?: string): Expl
   const { path, expected, fix } = finding;
   const got = 'got' in finding ? echo(finding.got) : undefined;
   const where = `${path}: expected ${expected}${got === undefined ? '' : `, got ${got}`}.`;
-  const what = [where, ...(fix === undefined ? [] : [fix])].join(' ');
-  const whole = `${meaning} ${what}`;
+  const whole = [meaning, where, ...(fix === undefined ? [] : [fix])].join(' ');
   return {
-    message: whole.length <= MESSAGE_MAX_CHARACTERS ? whole : bounded(what),
+    message: bounded(whole),
     diagnosis: { path, expected, ...(got !== undefined && { got }), ...general },
   };
 }
