@@ -379,7 +379,7 @@ const hasHistory = ['history', 'memory', 'discovery'].some((name) => args.includ
 const DOCS = {
   states: 'settlement-states',
   counts: 'line-counts',
-  errors: 'write-error-examples',
+  errors: 'write-error-reference',
   walk: 'walk',
   messages: 'messages',
   screenshots: 'screenshots',

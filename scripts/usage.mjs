@@ -91,7 +91,7 @@ npm run test:all         both
   Compares settlements and gas with the chain. Times are UTC: 2026-11-21 or 2026-11-21T12:00:00Z. Default: the last 24 hours.
   Exit code: 0 no differences, 1 differences, 2 not everything could be checked, 3 not run.`,
   docs: `npm run docs:states      writes docs/settlement-states.md
-npm run docs:errors      writes the examples of docs/errors.md
+npm run docs:errors      writes the reasons of docs/errors.md
 npm run docs:counts      prints lines of code and of tests
 npm run docs:walk        prints the files that one request goes through
 npm run docs:messages    prints the texts that users read; -- FOLDER instead of src

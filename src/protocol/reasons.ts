@@ -9,8 +9,8 @@ import { UPTO_REASONS } from './reasons/upto-reasons.js';
 export type { Fault, ReasonFacts, Retry } from './reasons/reason-facts.js';
 
 /**
- * Every machine-readable reason of this service, combined from its families. `docs/errors.md` is the same table for
- * people; a test compares the two. The strings are an interface: reasons of the reference are identical to its own,
+ * Every machine-readable reason of this service, combined from its families. `docs/errors.md` has them for
+ * people, and a test compares the two. The strings are an interface: reasons of the reference are identical to its own,
  * so that sellers can switch facilitators without changes.
  */
 export const REASONS = {

@@ -5,7 +5,7 @@ import type { Payment } from '../../../src/protocol/payment/payment.js';
 import type { Reason } from '../../../src/protocol/reasons.js';
 import { actionOf } from '../../../src/protocol/schemes/registry.js';
 
-/** Requests for tests of refusals, and for the examples in `docs/errors.md`. */
+/** Requests for tests of refusals, and for `docs/errors.md`. */
 
 export type Json = Record<string, unknown>;
 export type Path = readonly string[];

@@ -1,6 +1,10 @@
 import { serializeErc6492Signature } from 'viem';
-import { type Reason, REASONS } from '../../src/protocol/reasons.js';
+import { type Reason, type ReasonFacts, REASONS } from '../../src/protocol/reasons.js';
+import { BATCH_SETTLEMENT_REASONS } from '../../src/protocol/reasons/batch-settlement-reasons.js';
+import { EIP3009_REASONS } from '../../src/protocol/reasons/eip3009-reasons.js';
 import { PERMIT2_REASONS } from '../../src/protocol/reasons/permit2-reasons.js';
+import { REQUEST_REASONS } from '../../src/protocol/reasons/request-reasons.js';
+import { SERVICE_REASONS } from '../../src/protocol/reasons/service-reasons.js';
 import { UPTO_REASONS } from '../../src/protocol/reasons/upto-reasons.js';
 import {
   bodyUpto,
@@ -86,20 +90,31 @@ const bodyOf = (reason: Reason): Json => {
   return reason in PERMIT2_REASONS ? P2 : V2;
 };
 
-/** `docs/errors.md` from the heading of the examples on. */
-export function errorExamples(): string {
-  const sections = (Object.keys(REASONS) as Reason[]).map((reason) => {
-    const body = REQUESTS[reason] ?? bodyOf(reason);
-    const { reason: said, message } = refused(body, { reason });
-    if (said !== reason) throw new Error(`the example of ${reason} is one of ${said}`);
-    return `### ${reason}\n\n> ${message}\n`;
-  });
-  return [
-    '## Examples',
-    '',
-    'One message for each reason, as `invalidMessage` or `errorMessage` has it. `npm run docs:errors` writes',
-    'this part.',
-    '',
-    ...sections,
-  ].join('\n');
+export const FIRST_FAMILY = 'Any request';
+
+/** The families in the order of {@link REASONS}. */
+const FAMILIES: readonly (readonly [string, object])[] = [
+  [FIRST_FAMILY, REQUEST_REASONS],
+  ['Exact', EIP3009_REASONS],
+  ['Permit2', PERMIT2_REASONS],
+  ['Upto', UPTO_REASONS],
+  ['Channels', BATCH_SETTLEMENT_REASONS],
+  ['This service', SERVICE_REASONS],
+];
+
+/** A section, since `extensions.diagnosis.docs` links to the heading of a reason. */
+function sectionOf(reason: Reason): string {
+  const { fault, retry, status }: ReasonFacts = REASONS[reason];
+  const facts = [fault, retry, ...(status === undefined ? [] : [`HTTP ${status}`])].join(', ');
+  const { reason: said, message } = refused(REQUESTS[reason] ?? bodyOf(reason), { reason });
+  if (said !== reason) throw new Error(`the example of ${reason} is one of ${said}`);
+  return `### ${reason}\n\n${facts}\n\n> ${message}\n`;
+}
+
+/** The part of `docs/errors.md` that begins with {@link FIRST_FAMILY}. */
+export function errorReference(): string {
+  return FAMILIES.flatMap(([title, family]) => [
+    `## ${title}\n`,
+    ...(Object.keys(family) as Reason[]).map(sectionOf),
+  ]).join('\n');
 }
