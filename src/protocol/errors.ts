@@ -18,12 +18,12 @@ export class ChainUnavailableError extends FacilitatorError {
 }
 
 /**
- * Two endpoints of a chain contradict each other, so one of them is wrong. The read is retried; neither answer is used
+ * Two endpoints of a chain disagree, so one of them is wrong. The read is retried; neither answer is used
  * before they agree.
  */
 export class EndpointsDisagreeError extends ChainUnavailableError {
   constructor(chainId: number, operation: string) {
-    super(chainId, operation, `endpoints of chain ${chainId} contradict each other: ${operation}`);
+    super(chainId, operation, `endpoints of chain ${chainId} disagree: ${operation}`);
     this.name = 'EndpointsDisagreeError';
   }
 }

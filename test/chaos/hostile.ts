@@ -22,7 +22,7 @@ const GUARDS: Readonly<Record<string, string>> = {
   'by price': '3a',
   /** GAS < 200 000: a transaction has a limit, a simulation need not. */
   'by gas': '62030d405a10',
-  /** The balance of ORIGIN: who sends transactions has gas money. */
+  /** The balance of ORIGIN: who sends transactions has a gas balance. */
   'by caller': '3231',
 };
 /** From the place in the code where it stands. */

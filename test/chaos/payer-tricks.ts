@@ -95,7 +95,7 @@ function copy(world: World, body: Body): Promise<void> {
   return sendAs(world, newAccount().address, { to: world.usd, data: presentationData(body) });
 }
 
-/** A block that is taken back takes the gas money with it: then once more. */
+/** A block that is taken back takes the gas balance with it: then once more. */
 export async function sendAs(
   world: World,
   from: Address,

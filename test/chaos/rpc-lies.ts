@@ -39,7 +39,7 @@ export const LIES = [
   'least_tip',
   /** The price of gas is far above what anybody pays. */
   'gas_price',
-  /** The signer has no gas money. */
+  /** The signer has no gas balance. */
   'balance',
   /** Logs are not served. */
   'logs_refused',

@@ -171,7 +171,7 @@ async function lookAtConsole(browser: Browser, wallets: WalletWorld): Promise<vo
     await takePictures(browser, `admin-${page}`);
   }
 
-  // One lane without gas money and one paused, so that there is something to say.
+  // One lane without gas balance and one paused, so that there is something to say.
   const poor = sandboxAccount(4).address;
   await world.client.setBalance({ address: poor, value: 10n ** 12n });
   await go('lanes', `document.querySelectorAll('.lane').length === 3`);

@@ -483,7 +483,7 @@ describe('webhooks', () => {
   });
 
   deep(
-    'tell an operator once of each fall of a lane’s gas money, whoever dies, and no seller',
+    'tell an operator once of each fall of a lane’s gas balance, whoever dies, and no seller',
     async () => {
       const lane = { url: receiver.url('/lane'), events: ['lane.low'] };
       for (const key of [shop.key, other.key, till.key]) {

@@ -155,7 +155,7 @@ describe('what the chain shows', () => {
       'eth_getBlockByNumber',
       result({ ...(truth.header(10) as object), hash: hash32(5) }),
     );
-    await expect(is.finalBlock()).rejects.toThrow('contradict each other');
+    await expect(is.finalBlock()).rejects.toThrow('disagree');
   });
 
   it('finds the first block that is not before a moment', async () => {

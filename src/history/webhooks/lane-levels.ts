@@ -3,7 +3,7 @@ import type { Address } from 'viem';
 /** Events of a lane, for operators. */
 export const LANE_EVENTS = ['lane.low'] as const;
 
-/** The gas money of a lane, as its process last published it. */
+/** The gas balance of a lane, as its process last published it. */
 export interface LaneMoney {
   /** `<chainId>:<signer>` */
   readonly lane: string;

@@ -137,9 +137,9 @@ function laneGauges(gauge: GaugeMaker): (lane: LaneHealth) => void {
   ]);
   const left = ofLane(
     'x402_lane_settlements_left',
-    'Settlements the gas money still pays for, at the price of now.',
+    'Settlements the gas balance still pays for, at the price of now.',
   );
-  const balance = ofLane('x402_lane_balance_coins', 'Gas money of the signer, in native coins.');
+  const balance = ofLane('x402_lane_balance_coins', 'Gas balance of the signer, in native coins.');
   const inFlight = ofLane('x402_lane_in_flight', 'Transactions that no block has taken yet.');
   const window = ofLane('x402_lane_window', 'Transactions that may be in flight now.');
   const gaps = ofLane(

@@ -219,7 +219,7 @@ function laneSeries(registry: Registry) {
       'Times what a lane remembered was stored again in a ledger that went back.',
     ),
     batchReverts: laneCounter('x402_attempt_batch_reverts_total', 'Batches that reverted.'),
-    feeCoins: laneCounter('x402_lane_fee_coins_total', 'Gas money spent, in native coins.'),
+    feeCoins: laneCounter('x402_lane_fee_coins_total', 'Gas fees paid, in native coins.'),
     fundedCoins: laneCounter(
       'x402_lane_funded_coins_total',
       'Native coins sent to payers for their approvals.',
@@ -301,7 +301,7 @@ function laneSeries(registry: Registry) {
     ),
     settlementFeeCoins: histogram(
       'x402_settlement_fee_coins',
-      'Gas money of one paid settlement, in native coins; in a batch, its equal share. Label `action` as for the gas.',
+      'Gas fee of one paid settlement, in native coins; in a batch, its equal share. Label `action` as for the gas.',
       FEE_BUCKETS,
       ['action'],
     ),

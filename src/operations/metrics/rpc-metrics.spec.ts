@@ -26,7 +26,7 @@ describe('RPC metrics', () => {
     );
   });
 
-  it('count contradictions by what they are about', async () => {
+  it('count disagreements by what they are about', async () => {
     const registry = new Registry();
     new RpcMetrics(registry).disagreed({ chainId: 56, what: 'receipt' });
     expect(await registry.metrics()).toContain(

@@ -15,11 +15,11 @@ export interface ChainObserver {
   }): void;
   contractFound(contract: ContractName, isPresent: boolean): void;
   /**
-   * Endpoints begin to contradict each other: one of them is wrong, and no claim is believed meanwhile.
+   * Endpoints begin to disagree: one of them is wrong, and no claim is believed meanwhile.
    *
    * @param answers - of the first contradiction, one of each endpoint.
    */
   endpointsDisagree(what: string, answers: readonly EndpointStatement[]): void;
-  /** They have not contradicted each other for a minute. @param times - contradictions until then. */
+  /** They have not disagreed for a minute. @param times - contradictions until then. */
   endpointsAgree(what: string, times: number): void;
 }

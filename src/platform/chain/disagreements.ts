@@ -9,7 +9,7 @@ export interface EndpointStatement {
 const QUIET_MS = 60_000;
 
 /**
- * Subjects about which the endpoints of a chain contradict each other now. Each of them is logged once when it begins
+ * Subjects about which the endpoints of a chain disagree now. Each of them is logged once when it begins
  * and once when it ends.
  */
 export class Disagreements {

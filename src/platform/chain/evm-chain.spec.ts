@@ -227,7 +227,7 @@ describe('a judgement by two', () => {
     expect((await chain.verifyByTwo(yes, () => 'newest', names)).value).toBe('56-0,56-1');
   });
 
-  it('asks a third one where the two contradict each other', async () => {
+  it('asks a third one where the two disagree', async () => {
     const { chain } = await aChain(new FakeChain(20), 3);
     const verified = await chain.verifyByTwo(
       yes,

@@ -15,7 +15,7 @@ const FOREVER_MS = 600_000;
 export type Done<T> = { readonly value: T } | undefined;
 
 /**
- * The answer of one endpoint. An error of contradicting endpoints is passed on, because another one would not help.
+ * The answer of one endpoint. An error of endpoints that disagree is passed on, because another one would not help.
  *
  * @param onUnresponsive - called when the endpoint answers, but not this call.
  */

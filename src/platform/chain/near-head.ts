@@ -33,7 +33,7 @@ export interface NearHeadAnswer<T> {
 /**
  * Combines the answers of endpoints.
  *
- * @returns also whether they contradict each other, which a third one may decide.
+ * @returns also whether they disagree, which a third one may decide.
  */
 export type Join<T> = (replies: readonly T[]) => {
   readonly value: T;
@@ -129,7 +129,7 @@ async function askOne<T>(
 }
 
 /**
- * A third one is asked where the first two do not both answer, or contradict each other.
+ * A third one is asked where the first two do not both answer, or disagree.
  *
  * @returns `undefined` when no two answer, although a second one is present.
  */

@@ -53,7 +53,7 @@ describe('the account of a payer, as two nodes see it', () => {
   it.each([
     ['eth_getTransactionCount', '0x64'],
     ['eth_getBalance', '0x0'],
-  ])('is nothing while they contradict each other about a block (%s)', async (method, answer) => {
+  ])('is nothing while they disagree about a block (%s)', async (method, answer) => {
     lies(method, answer);
     await expect(confirmedPayer(chain, PAYER, HASH)).rejects.toThrow(EndpointsDisagreeError);
   });

@@ -45,7 +45,7 @@ export interface Question<T> {
   readonly known?: { readonly view: ChainView; readonly claim: Claim<T> };
 }
 
-/** Notes that endpoints contradict each other. @param what - a few fixed words, nothing from outside. */
+/** Notes that endpoints disagree. @param what - a few fixed words, nothing from outside. */
 export type NoteDisagreement = (what: string, answers: readonly EndpointStatement[]) => void;
 
 export interface QuorumContext {

@@ -13,7 +13,7 @@ export function senderFields(sender: Sender | undefined): object {
 }
 
 /**
- * Gives a poor sender enough balance in the simulation: missing gas money must not look like a fault of the payment.
+ * Gives a poor sender enough balance in the simulation: a missing gas balance must not look like a fault of the payment.
  */
 export function balanceOverride(
   { address, gasPriceWei, balanceWei }: Sender,

@@ -44,7 +44,7 @@ export interface PayerAccount {
  * refusal.
  *
  * @param hash - of the transaction of the payer.
- * @throws ChainUnavailableError, also if the endpoints contradict each other.
+ * @throws ChainUnavailableError, also if the endpoints disagree.
  */
 export type ConfirmPayer = (payer: Address, hash: Hex) => Promise<PayerAccount>;
 

@@ -58,7 +58,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `declared` `x402:{56:0}:declared` | stream | with a catalogue: until it is known whether the claim was paid, a day at most | claims that came with a declaration: see `declaration-notes.ts` |
  * | `declared:texts`, `declared:uses` | hash | likewise | what was declared by the hash of it; how many claims name it, and the size of all |
  * | `archiver` | string | seconds | the process that archives them |
- * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas money spent, gwei |
+ * | `g:<subject>:<day>` `…:g:lane:0xd4…:2026-11-21` | string | 2 days | gas fees spent, gwei |
  *
  * Keys of the deployment:
  *
@@ -136,7 +136,7 @@ export const laneLeaseKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:lease`;
 export const laneAttemptsKey = (chainId: number, lane: string): string =>
   `${laneKey(chainId, lane)}:attempts`;
-/** The gas money that a lane has spent on a day, gwei. @param day - `2026-11-21`, UTC. */
+/** The gas fees that a lane has paid on a day, gwei. @param day - `2026-11-21`, UTC. */
 export const laneSpentKey = (chainId: number, lane: string, day: string): string =>
   ledgerKey(chainId, `g:lane:${signerOf(lane)}:${day}`);
 export const laneRefillsKey = (chainId: number, lane: string): string =>

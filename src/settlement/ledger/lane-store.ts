@@ -300,7 +300,7 @@ export interface OpenedLane {
   readonly settlements: ReadonlyMap<string, StoredSettlement>;
 }
 
-/** Gas money, gwei. */
+/** Gas fees, gwei. */
 export interface GasBudget {
   /**
    * Maximum cost of this account nonce over all its transactions with the new one, because at most one of them is

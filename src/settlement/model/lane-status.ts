@@ -22,7 +22,7 @@ export interface LaneStatus {
   readonly processId: string;
   readonly trouble: LaneCondition | undefined;
   readonly balanceWei: string;
-  /** How many more settlements its gas money pays for, at the price of now. */
+  /** How many more settlements its gas balance pays for, at the price of now. */
   readonly settlementsLeft: number;
   /** The lane was offered a transaction that costs more than its balance; cheaper ones it can still send. */
   readonly isShort?: boolean;

@@ -70,7 +70,7 @@ describe('whether an authorization is used, at a final block', () => {
   it.each([
     ['whether it is used', view({ final: 9n, isUsed: true })],
     ['the block', view({ final: 9n, isUsed: false, hashOf: () => hash(7n) })],
-  ])('is disputed when two contradict each other about %s', async (_what, other) => {
+  ])('is disputed when two disagree about %s', async (_what, other) => {
     const views = [view({ final: 9n, isUsed: false }), other];
     expect(await readFinalUse(views, ref)).toEqual({ kind: 'disputed' });
   });

@@ -16,7 +16,7 @@ type FinalUse =
     }
   /** Too few endpoints answer. */
   | { readonly kind: 'unknown' }
-  /** Endpoints contradict each other about a final block. */
+  /** Endpoints disagree about a final block. */
   | { readonly kind: 'disputed' };
 
 type Views = readonly Pick<

@@ -8,7 +8,7 @@ import { rpcFault } from './of-nodes.js';
 const LEAST_ROOM_WEI = 5n * 10n ** 13n;
 
 /**
- * The lanes have little gas money for today, and nodes that make them pay more for the same. The ledger
+ * The lanes have a small gas budget for today, and nodes that make them pay more for the same. The ledger
  * is emptied before, so that it has counted nothing yet.
  */
 export const budget: Fault = {

@@ -11,7 +11,7 @@ export interface RpcObserver {
     readonly outcomes: readonly RpcOutcome[];
     readonly durationMs: number;
   }): void;
-  /** Endpoints contradicted each other, or one contradicted itself. */
+  /** Endpoints disagreed, or one disagreed with itself. */
   disagreed(facts: {
     readonly chainId: number;
     /** One of a few fixed names: head, finalized block, receipt, … */

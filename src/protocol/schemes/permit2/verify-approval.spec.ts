@@ -226,7 +226,7 @@ describe('a payment that brings the approval of its payer', () => {
     expect(reasonOf(await verdictOf(chain))).toBe('valid');
   });
 
-  it('is neither good nor refused while two nodes contradict each other about its payer', async () => {
+  it('is neither good nor refused while two nodes disagree about its payer', async () => {
     const chain = new ApprovingChain();
     chain.agreed = new EndpointsDisagreeError(56, 'transaction count');
     expect(reasonOf(await verdictOf(chain))).toBe('valid');

@@ -572,7 +572,7 @@ describe('ChainOutcomeResolver', () => {
     expect(await blamedAt(300n, () => new Promise(() => undefined))).toBeUndefined();
   });
 
-  it('endpoints that contradict each other tell nothing', async () => {
+  it('endpoints that disagree tell nothing', async () => {
     doEndpointsAgree = false;
     expect(await result()).toBe('waiting');
   });

@@ -28,7 +28,7 @@ type FundingResult = 'waits' | 'held' | 'no_gas' | 'gone' | 'budget' | 'too_much
 export class PayerFunding {
   constructor(private readonly options: PayerFundingOptions) {}
 
-  /** Sends the payer's gas money in the turn of the lane. @throws ReopenLane, LeaseLostError, RedisUnavailableError. */
+  /** Sends the payer's coins for gas in the turn of the lane. @throws ReopenLane, LeaseLostError, RedisUnavailableError. */
   async fund(
     held: HeldLane,
     { id, payment }: TakenSettlement,

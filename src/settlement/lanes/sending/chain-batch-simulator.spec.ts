@@ -309,7 +309,7 @@ describe('the last look before money is spent', () => {
       }
     });
 
-    it('ends what they contradict each other about for too long: nothing was sent', async () => {
+    it('ends what they disagree about for too long: nothing was sent', async () => {
       other.alone.set(payeeOf('a'), NOT_PAID);
       const [before] = await preflight({ ...anItem('a'), tries: 29 });
       expect(before?.undecided).toHaveLength(1);

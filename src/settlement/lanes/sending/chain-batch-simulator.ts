@@ -45,7 +45,7 @@ interface BatchSimulatorOptions {
 
 /** Tries after which a node no longer counts as one behind the block that takes a payment; they are a second apart. */
 const OLDER_BLOCK_TRIES = 10;
-/** Tries after which endpoints that contradict each other will not agree: code can tell them apart. */
+/** Tries after which endpoints that disagree will not agree: code can tell them apart. */
 const CONTRADICTED_TRIES = 30;
 
 type Checked = { readonly gas: bigint } | { readonly reason: Reason };
@@ -326,8 +326,8 @@ function statementAbout<T extends Sendable>(
 
 /**
  * The verdict of two endpoints on each settlement. A settlement shares a batch only if both
- * endpoints saw it succeed there, with the higher one of two gas limits. Where they contradict each
- * other and no third one decides, it is simulated again, though not for ever: it would keep a place in the queue.
+ * endpoints saw it succeed there, with the higher one of two gas limits. Where they disagree and no third one decides,
+ * it is simulated again, though not for ever: it would keep a place in the queue.
  */
 function confirmedByTwo<T extends Sendable>(
   looks: readonly Looked<T>[],

@@ -9,7 +9,7 @@ const READ_INTERVAL_MS = 2000;
 /** A balance that was read this long ago is unknown. */
 const KEPT_MS = 15_000;
 
-/** The gas money of one signer. */
+/** The gas balance of one signer. */
 export class GasBalance {
   #balanceWei: bigint | undefined;
   #readAt = Number.NEGATIVE_INFINITY;

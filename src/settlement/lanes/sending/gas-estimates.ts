@@ -47,7 +47,7 @@ export class MeasuredGasEstimates {
     if (this.#most.has(profileOf(payment))) this.note(payment, gas);
   }
 
-  /** A typical settlement, to compute how many more the gas money pays for. */
+  /** A typical settlement, to compute how many more the gas balance pays for. */
   get typical(): bigint {
     const seen = [...this.#most.values()];
     return seen.length === 0

@@ -94,9 +94,9 @@ export class LaneReadiness {
     return this.settlementsLeft() >= 1;
   }
 
-  // ---------------------------------------------------------------- gas money
+  // ---------------------------------------------------------------- gas balance
 
-  /** How many more settlements the gas money pays for, at the price of now. */
+  /** How many more settlements the gas balance pays for, at the price of now. */
   settlementsLeft(): number {
     const { gasBalance, gasEstimates, state } = this.options;
     const price = this.#fees?.maxFeePerGas ?? UNKNOWN_PRICE_WEI;

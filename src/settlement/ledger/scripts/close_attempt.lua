@@ -3,7 +3,7 @@
 -- A nonce is settled for good: nothing of it can land any more. Budgets were charged with the most it could
 -- cost, and are now charged with what it has cost.
 -- KEYS[1] epoch, KEYS[2] lane
--- ARGV[1] epoch, ARGV[2] lease, ARGV[3] account nonce, ARGV[4] gas money it has cost, gwei
+-- ARGV[1] epoch, ARGV[2] lease, ARGV[3] account nonce, ARGV[4] gas fee it has cost, gwei
 -- Returns 1.
 local REFILLS_MOST = 5000
 local nonce = ARGV[3]

@@ -479,7 +479,7 @@ end
 
 local MINUTE = 60
 
--- Gas money that was spent for a subject on a day, gwei.
+-- Gas fees that were spent for a subject on a day, gwei.
 local function spent_key(subject, day)
   return prefix .. 'g:' .. subject .. ':' .. day
 end
