@@ -28,24 +28,6 @@ describe('docs/errors.md', () => {
   });
 });
 
-describe('docs/deployment-checks.md', () => {
-  const rows = tableRows(read('docs/deployment-checks.md')).filter(([id]) =>
-    /^`\d+`$/.test(id ?? ''),
-  );
-  const checks = rows.map(([, , cell]) => [...(cell ?? '').matchAll(/`([^`]+)` "([^"]+)"/g)]);
-
-  it('has a check for each fault', () => {
-    expect(rows.map(([id]) => Number(id?.slice(1, -1)))).toEqual(
-      Array.from({ length: 18 }, (_, index) => index + 1),
-    );
-    expect(checks.filter((ofFault) => ofFault.length === 0)).toEqual([]);
-  });
-
-  it('names checks that there are', () => {
-    for (const [, file = '', name = ''] of checks.flat()) expect(read(file)).toContain(name);
-  });
-});
-
 describe('settings', () => {
   const sorted = (names: readonly string[]): string[] => [...new Set(names)].sort();
 

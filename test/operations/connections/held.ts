@@ -16,7 +16,7 @@ const GAUGES = [
   'x402_lane_gaps',
 ];
 
-/** As `docs/threat-model.md` has them: bytes of all long bodies, and what each may have besides. */
+/** As `docs/access.md` has them: bytes of all long bodies, and what each may have besides. */
 const BODIES_BYTES = 67_108_864;
 const FREE_BYTES = 65_536;
 const BODY_BYTES = 1_048_576;
