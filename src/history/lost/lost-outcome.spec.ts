@@ -217,6 +217,65 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
     expect(await outcomes.resolve(aRow())).toEqual({ kind: 'unresolved', why: 'unread' });
   });
 
+  describe('before its deadline', () => {
+    const anIncludedRow = (block: number, more: Partial<SettlementRow> = {}) => ({
+      ...aSentRow(TX),
+      state: 'included' as const,
+      is_paid: true,
+      transaction: Buffer.from(TX.slice(2), 'hex'),
+      block_number: String(block),
+      block_hash: Buffer.from(at(block).blockHash.slice(2), 'hex'),
+      deadline: String(timeOf(60)),
+      ...more,
+    });
+    const replaced = { block_hash: Buffer.alloc(32, 1) };
+
+    it('is that no final block has its payment, where its block was replaced', async () => {
+      const { outcomes } = await world(undefined);
+      expect(await outcomes.resolve(anIncludedRow(12, replaced))).toEqual({
+        kind: 'reorged',
+        place: undefined,
+      });
+    });
+
+    it('is that another block has its payment', async () => {
+      const { outcomes } = await world({ at: 13, from: LANE });
+      expect(await outcomes.resolve(anIncludedRow(12, replaced))).toEqual({
+        kind: 'reorged',
+        place: { ...at(13), logIndex: 1 },
+      });
+    });
+
+    it('is that it failed in another block', async () => {
+      const { outcomes } = await world({ at: 13, from: LANE, isOther: true });
+      expect(await outcomes.resolve(anIncludedRow(12, replaced))).toEqual({
+        kind: 'reorged',
+        place: undefined,
+      });
+    });
+
+    it.each<readonly [string, number, Partial<SettlementRow>]>([
+      ['is nothing where its block is still there', 12, {}],
+      ['is nothing of a block that is not final', 39, replaced],
+      ['is nothing of what is in no block', 12, { state: 'broadcast' }],
+    ])('%s', async (_, block, more) => {
+      const { outcomes } = await world(block === 39 ? undefined : { at: 12, from: LANE });
+      const resolved = await outcomes.resolve(anIncludedRow(block, more));
+      expect(resolved.kind).toBe('unresolved');
+    });
+
+    it('is nothing where one endpoint still shows it', async () => {
+      const { outcomes, nodes } = await world(undefined);
+      const [one] = nodes;
+      if (one === undefined) throw new Error('no node');
+      one.lie = (asked) => (asked === 'eth_getTransactionReceipt' ? failure('pruned') : undefined);
+      expect(await outcomes.resolve(anIncludedRow(12, replaced))).toEqual({
+        kind: 'unresolved',
+        why: 'unread',
+      });
+    });
+  });
+
   it('is nothing of a record that was made again without its payment', async () => {
     const { outcomes } = await world(undefined);
     expect(await outcomes.resolve(aRow({ method: null, asset: null }))).toEqual({

@@ -19,16 +19,17 @@ export interface LostEnding {
   readonly isPaid: boolean;
   readonly reason: Reason | undefined;
   /** The deciding transaction; `undefined` without one. */
-  readonly place:
-    | {
-        readonly transaction: Hex;
-        readonly blockNumber: bigint;
-        readonly blockHash: Hex;
-        /** Unix seconds. */
-        readonly blockTime: number;
-        readonly logIndex: number | undefined;
-      }
-    | undefined;
+  readonly place: LostPlace | undefined;
+}
+
+/** A transaction in a final block. */
+export interface LostPlace {
+  readonly transaction: Hex;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  /** Unix seconds. */
+  readonly blockTime: number;
+  readonly logIndex: number | undefined;
 }
 
 /**
@@ -41,11 +42,16 @@ export interface LostEnding {
  */
 type Unresolved = 'unexpired' | 'unread' | 'user_unknown' | 'lanes_unknown';
 
-/** The outcome of a search. `outdated`: the archive has changed meanwhile, or the log belongs to another settlement. */
-export type LostOutcome = LostEnding['state'] | Unresolved | 'outdated';
+/**
+ * The outcome of a search. `reorged`: the block of the settlement was replaced. `outdated`: the archive has changed
+ * meanwhile, or the log belongs to another settlement.
+ */
+export type LostOutcome = LostEnding['state'] | Unresolved | 'reorged' | 'outdated';
 
 export type LostResult =
   | { readonly kind: 'ended'; readonly ending: LostEnding }
+  /** Before its deadline: where the payment is now that its block was replaced; `undefined` if in no final block. */
+  | { readonly kind: 'reorged'; readonly place: LostPlace | undefined }
   | { readonly kind: 'unresolved'; readonly why: Unresolved };
 
 interface LostOutcomesParts {
@@ -61,8 +67,9 @@ interface LostOutcomesParts {
 const CLOCKS_MS = 60_000;
 
 /**
- * Resolves settlements that the ledger has lost. It acts only after the deadline and only on final blocks, so no
- * later block can change the result. With two or more endpoints, two must agree. A failed search does not prove
+ * Resolves settlements that the ledger has lost. It acts only on final blocks and ends a settlement only after its
+ * deadline, so no later block can change the result. Before the deadline it shows only where a payment is now whose
+ * block was replaced. With two or more endpoints, two must agree. A failed search does not prove
  * absence.
  */
 export class LostOutcomes {
@@ -84,7 +91,7 @@ export class LostOutcomes {
     if (payment === undefined) return unresolved('unread');
     const { ref, deadline, action } = payment;
     // Strictly later, because some methods still accept the deadline itself.
-    if (BigInt(final.timestamp) <= deadline) return unresolved('unexpired');
+    if (BigInt(final.timestamp) <= deadline) return this.#followBlock(row, payment);
     const isUsed = await evidence.isUsed(ref, final);
     if (isUsed === undefined) return unresolved('unread');
     if (!isUsed) return ended('expired', false, action.reasons.expired);
@@ -98,23 +105,44 @@ export class LostOutcomes {
     return this.#resolveUse(row, payment, use);
   }
 
+  /** Looks again for the block of an included settlement, which no ledger follows any more. */
+  async #followBlock(row: SettlementRow, { ref, action }: LostPayment): Promise<LostResult> {
+    const { chain, evidence, final } = this.parts;
+    const [hash, blockHash] = [hexOf(row.transaction), hexOf(row.block_hash)];
+    if (row.state !== 'included' || hash === undefined || row.block_number === null) {
+      return unresolved('unexpired');
+    }
+    const blockNumber = BigInt(row.block_number);
+    const read = (await evidence.look([{ hash, blockNumber }])).get(hash);
+    if (read?.kind === 'absent' && read.isProven && blockNumber <= final.number) {
+      return { kind: 'reorged', place: undefined };
+    }
+    if (read?.kind !== 'seen') return unresolved('unread');
+    const at = read.transaction.blockNumber;
+    if (read.transaction.blockHash === blockHash || at > final.number) {
+      return unresolved('unexpired');
+    }
+    // The row does not name the channel, so the log of a deposit cannot be recognized.
+    if (action.paysInto !== undefined) return unresolved('user_unknown');
+    const outcome = await chain.uses.find(ref, { from: at, to: at }, 'lane');
+    const use = outcome.kind === 'found' ? outcome.use : undefined;
+    if (use?.transaction !== hash || use.logIndex === undefined) {
+      return { kind: 'reorged', place: undefined };
+    }
+    const place = await this.#placeOf(read.transaction, use.logIndex);
+    return place === undefined ? unresolved('unread') : { kind: 'reorged', place };
+  }
+
   async #resolveUse(
     row: SettlementRow,
     { action }: LostPayment,
     { transaction, blockNumber, logIndex }: AuthorizationUse,
   ): Promise<LostResult> {
-    const { evidence, final, ownSenders } = this.parts;
+    const { ownSenders } = this.parts;
     const seen = await this.#seen(transaction, blockNumber);
-    if (seen === undefined || seen.blockNumber > final.number) return unresolved('unread');
-    const { hash, timestamp } = await evidence.header(seen.blockNumber);
-    if (hash !== seen.blockHash) return unresolved('unread');
-    const place = {
-      transaction,
-      blockNumber: seen.blockNumber,
-      blockHash: hash,
-      blockTime: timestamp,
-      logIndex,
-    };
+    if (seen === undefined) return unresolved('unread');
+    const place = await this.#placeOf(seen, logIndex);
+    if (place === undefined) return unresolved('unread');
     const own = hashesOf(row).includes(transaction) ? undefined : await ownSenders();
     // Without known lanes, an own payment would count as a foreign one.
     if (own?.size === 0) return unresolved('lanes_unknown');
@@ -124,10 +152,22 @@ export class LostOutcomes {
         : ended('finalized', true, undefined, place);
     }
     const isDone =
-      action.isDoneByAnybody === true || (logIndex !== undefined && isCopied(row, timestamp));
+      action.isDoneByAnybody === true || (logIndex !== undefined && isCopied(row, place.blockTime));
     return isDone
       ? ended('foreign', true, undefined, place)
       : ended('foreign', false, action.reasons.used, { ...place, logIndex: undefined });
+  }
+
+  /** @returns `undefined` if its block is not final, or was replaced meanwhile. */
+  async #placeOf(
+    { hash: transaction, blockNumber, blockHash }: SeenTransaction,
+    logIndex: number | undefined,
+  ): Promise<LostPlace | undefined> {
+    const { evidence, final } = this.parts;
+    if (blockNumber > final.number) return undefined;
+    const { hash, timestamp: blockTime } = await evidence.header(blockNumber);
+    if (hash !== blockHash) return undefined;
+    return { transaction, blockNumber, blockHash, blockTime, logIndex };
   }
 
   /**

@@ -162,6 +162,56 @@ describe('settlements that a lost ledger has left', () => {
     expect(row('a')).toMatchObject({ state: 'expired', unclaimed_at: null });
   });
 
+  it('are broadcast again where their block was replaced, with a webhook', async () => {
+    await archived('a');
+    const included = row('a');
+    if (included === undefined) throw new Error('it is archived');
+    const hash = Buffer.from(HASH.slice(2), 'hex');
+    const before = {
+      ...included,
+      state: 'included' as const,
+      is_paid: true,
+      transaction: hash,
+      block_number: '11',
+      block_hash: Buffer.alloc(32, 1),
+      log_index: 0,
+      included_at: new Date(5000),
+    };
+    archive.rows.set(idOf('a'), before);
+    verdict = { kind: 'reorged', place: undefined };
+    await rounds().round();
+    const after = row('a');
+    expect(after).toMatchObject({
+      state: 'broadcast',
+      is_paid: false,
+      transaction: hash,
+      block_number: null,
+      block_hash: null,
+      log_index: null,
+      included_at: null,
+      finished_at: null,
+      version_sequence: 2,
+    });
+    if (after === undefined) throw new Error('it is archived');
+    expect(eventsBetween(before, after)).toEqual(['settlement.reorged']);
+    expect(reported).toEqual(['reorged']);
+  });
+
+  it('stay included where their payment is in another block', async () => {
+    await archived('a');
+    verdict = { kind: 'reorged', place: PLACE };
+    await rounds().round();
+    expect(row('a')).toMatchObject({
+      state: 'included',
+      is_paid: true,
+      block_number: '12',
+      block_hash: Buffer.from('bb'.repeat(32), 'hex'),
+      log_index: 4,
+      included_at: new Date(1_700_000_050_000),
+      finished_at: null,
+    });
+  });
+
   it('are left to a ledger that knows them, and the chain is not asked', async () => {
     await archived('a');
     held.add(idOf('a'));

@@ -16,7 +16,7 @@ import { bytesOf } from '../postgres/bytea.js';
 import { PostgresArchive } from '../postgres/postgres-archive.js';
 import { PostgresUnfinished } from '../postgres/postgres-unfinished.js';
 import type { SettlementRow } from '../settlement-row.js';
-import type { LostEnding, LostOutcome, LostOutcomes } from './lost-outcome.js';
+import type { LostEnding, LostOutcome, LostOutcomes, LostPlace } from './lost-outcome.js';
 import { type UnfinishedSettlements, versionAfter } from './unfinished.js';
 
 /** The view of the chain for one round. */
@@ -52,7 +52,8 @@ const PAUSE_MS = 10_000;
 /**
  * Resolves archived settlements that are unfinished because the ledger lost them. Without this, a client with a `202`
  * or a hash would see them as pending for ever. It takes settlements whose deadline has passed and that the ledger no
- * longer knows; the chain shows how they ended. The ledger takes precedence: its later records replace the result,
+ * longer knows; the chain shows how they ended. Before the deadline it takes those that a lost ledger left in a block,
+ * because that block may have been replaced. The ledger takes precedence: its later records replace the result,
  * and its newer records are not replaced. Several processes may run it at once.
  */
 @Injectable()
@@ -105,7 +106,7 @@ export class LostSettlements implements OnModuleInit {
     if ((await outbox.backlog(chainId)).oldestMs > GRACE_MS / 2) return false;
     // Requested before the ledger is read, so a later epoch cannot have a number yet.
     const epoch = await archive.epochNumber(await outbox.now(chainId));
-    const overdue = { deadline: Math.floor(overdueMs / 1000), writtenMs: overdueMs };
+    const overdue = { deadline: Math.floor(overdueMs / 1000), writtenMs: overdueMs, epoch };
     const rows = await unfinished.take(chainId, overdue, MOST);
     const known = await this.sources.held(chainId, rows.map(idOf));
     const lost = rows.filter((row) => !known.has(idOf(row)));
@@ -120,7 +121,7 @@ export class LostSettlements implements OnModuleInit {
       for (let at = 0; at < lost.length && !this.#rounds.isStopping; at += AT_ONCE) {
         await settleAll(
           lost.slice(at, at + AT_ONCE).map(async (row) => {
-            const outcome = await this.#end(opened, epoch, row);
+            const outcome = await this.#search(opened, epoch, row);
             logger.warn(
               { network: caip2Of(chainId), settlementId: idOf(row), outcome },
               'searched the chain for a settlement that is missing from the ledger',
@@ -142,18 +143,23 @@ export class LostSettlements implements OnModuleInit {
     else logger.error(facts, 'the search for lost settlements failed; retrying');
   }
 
-  async #end(
+  async #search(
     { outcomes }: OpenedChain,
-    epoch: number | undefined,
+    epoch: number,
     row: SettlementRow,
   ): Promise<LostOutcome> {
-    const verdict = await outcomes.resolve(row);
-    if (verdict.kind === 'unresolved') return verdict.why;
-    const version = epoch === undefined ? undefined : versionAfter(row, epoch);
+    const result = await outcomes.resolve(row);
+    if (result.kind === 'unresolved') return result.why;
+    const version = versionAfter(row, epoch);
     if (version === undefined) return 'outdated';
     const { unfinished, clock } = this;
-    const ended = { ...endedRow(row, verdict.ending, clock.now()), ...version };
-    return (await unfinished.end(row, ended)) ? ended.state : 'outdated';
+    const now =
+      result.kind === 'ended'
+        ? endedRow(row, result.ending, clock.now())
+        : reorgedRow(row, result.place);
+    const isWritten = await unfinished.replace(row, { ...now, ...version });
+    if (!isWritten) return 'outdated';
+    return result.kind === 'ended' ? result.ending.state : 'reorged';
   }
 }
 
@@ -164,7 +170,7 @@ function endedRow(
   row: SettlementRow,
   { state, isPaid, reason, place }: LostEnding,
   now: number,
-): SettlementRow & { readonly state: LostEnding['state'] } {
+): SettlementRow {
   const hash = place && bytesOf(place.transaction);
   const isNew = hash !== undefined && row.transactions?.some((one) => one.equals(hash)) === false;
   return {
@@ -185,6 +191,19 @@ function endedRow(
     finished_at: new Date(now),
     // No ledger can sell the payment any more, and no sweep finds it, so it counts as undelivered.
     unclaimed_at: isPaid && row.sale === 'open' ? (row.unclaimed_at ?? new Date(now)) : null,
+  };
+}
+
+/** The row of a payment whose block was replaced. It can still be broadcast again, so it keeps its hash. */
+function reorgedRow(row: SettlementRow, place: LostPlace | undefined): SettlementRow {
+  return {
+    ...row,
+    state: place === undefined ? 'broadcast' : 'included',
+    is_paid: place !== undefined,
+    block_number: place?.blockNumber.toString() ?? null,
+    block_hash: place ? bytesOf(place.blockHash) : null,
+    log_index: place?.logIndex ?? null,
+    included_at: place ? new Date(place.blockTime * 1000) : null,
   };
 }
 

@@ -6,8 +6,13 @@ export const UNFINISHED = ['queued', 'broadcast', 'included'] as const;
 
 /** The limits of a query for overdue settlements. */
 export interface Overdue {
-  /** Unix seconds. Settlements with a later deadline are not selected. */
+  /** Unix seconds. Settlements with a later deadline are not selected, unless their block is followed by no ledger. */
   readonly deadline: number;
+  /**
+   * Number of the present epoch. No ledger follows the block of an included settlement of an earlier epoch, so that
+   * settlement is selected before its deadline, too.
+   */
+  readonly epoch: number;
   /** Milliseconds by the clock of Redis. Settlements that were written later are not selected. */
   readonly writtenMs: number;
 }
@@ -16,7 +21,7 @@ export interface Overdue {
 export type RowVersion = Pick<SettlementRow, 'epoch' | 'version_ms' | 'version_sequence'>;
 
 /**
- * Archived settlements that have not ended, although their deadline has passed.
+ * Archived settlements that have not ended, although their deadline has passed or their ledger is lost.
  *
  * @throws ArchiveError from every method.
  */
@@ -29,19 +34,19 @@ export interface UnfinishedSettlements {
   take(chainId: number, overdue: Overdue, most: number): Promise<readonly SettlementRow[]>;
 
   /**
-   * Stores the end of a settlement, if its row has not changed since it was read.
+   * Replaces the row of a settlement, if it has not changed since it was read.
    *
-   * @param ended - the ended row, with a later version.
+   * @param now - the new row, with a later version.
    * @returns `false` if the ledger wrote a newer version meanwhile, or if the log pays for another settlement.
    */
-  end(was: SettlementRow, ended: SettlementRow): Promise<boolean>;
+  replace(was: SettlementRow, now: SettlementRow): Promise<boolean>;
 
   /** The newest transactions of a chain that are known to be ours. */
   ownTransactions(chainId: number, most: number): Promise<readonly Hex[]>;
 }
 
 /**
- * The version of an end that the ledger did not write. It is later than the archived version, and earlier than any
+ * The version of a row that the ledger did not write. It is later than the archived version, and earlier than any
  * version that the present ledger may still write. For a lost ledger, it is the start of the following epoch.
  *
  * @param epoch - number of the epoch that does not know the settlement.

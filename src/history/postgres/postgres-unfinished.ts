@@ -24,19 +24,14 @@ export class PostgresUnfinished implements UnfinishedSettlements {
     @Optional() @Inject(ChangeFollower) private readonly follower?: ChangeFollower,
   ) {}
 
-  async take(
-    chainId: number,
-    { deadline, writtenMs }: Overdue,
-    most: number,
-  ): Promise<readonly SettlementRow[]> {
+  async take(chainId: number, overdue: Overdue, most: number): Promise<readonly SettlementRow[]> {
     const { db } = this.database;
     const { rows } = await asked(
       sql<{ id: Buffer }>`
         with due as (
           select settled.id from x402.settlements settled
             left join x402.unfinished_looks put_off on put_off.id = settled.id
-          where settled.chain_id = ${chainId} and settled.state in (${states()})
-            and settled.deadline <= ${deadline} and settled.version_ms <= ${writtenMs}
+          where settled.chain_id = ${chainId} and settled.version_ms <= ${overdue.writtenMs} and ${isDue(overdue)}
             and (put_off.again_at is null or put_off.again_at <= now())
           order by settled.deadline limit ${most}),
         over as (
@@ -52,11 +47,10 @@ export class PostgresUnfinished implements UnfinishedSettlements {
     const ids = rows.map(({ id }) => id);
     const found = await asked(
       db
-        .selectFrom('settlements')
+        .selectFrom('settlements as settled')
         .selectAll()
         .where('chain_id', '=', chainId)
-        .where('state', 'in', [...UNFINISHED])
-        .where('deadline', '<=', String(deadline))
+        .where(isDue(overdue))
         .where('id', 'in', ids)
         .orderBy('deadline')
         .execute(),
@@ -64,16 +58,16 @@ export class PostgresUnfinished implements UnfinishedSettlements {
     return found.map(rowAsWritten);
   }
 
-  end(was: SettlementRow, ended: SettlementRow): Promise<boolean> {
+  replace(was: SettlementRow, now: SettlementRow): Promise<boolean> {
     const { follower } = this;
     return asked(
       this.database.db.transaction().execute(async (transaction) => {
-        if (await isCredited(transaction, ended)) return false;
-        const write = () => replace(transaction, was, ended);
+        if (await isCredited(transaction, now)) return false;
+        const write = () => replace(transaction, was, now);
         const written =
           follower === undefined
             ? await write()
-            : await writeAndTell(transaction, [ended], { follower, write });
+            : await writeAndTell(transaction, [now], { follower, write });
         return written === 1;
       }),
     );
@@ -97,6 +91,10 @@ export class PostgresUnfinished implements UnfinishedSettlements {
 }
 
 const states = () => sql.join(UNFINISHED.map((state) => sql.lit(state)));
+
+const isDue = ({ deadline, epoch }: Overdue) => sql<boolean>`(
+  settled.state in (${states()}) and settled.deadline <= ${deadline}
+  or settled.state = 'included' and settled.epoch < ${epoch})`;
 
 /** Whether the log already pays for another settlement, because one log pays for one settlement. */
 async function isCredited(

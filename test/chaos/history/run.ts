@@ -14,6 +14,8 @@ import { eventsOf, heardAt } from './tellings.js';
 
 /** The archive follows within moments of the last fault. */
 const ARCHIVED_MS = 30_000;
+/** The chain is asked about the block of a payment whose ledger is lost: after 20 s, in rounds of 10 s. */
+const SEARCHED_MS = 60_000;
 /** A process that dies while it tells is taken over after its lease, and what failed is tried again. */
 const TOLD_MS = 90_000;
 const LOOK_EVERY_MS = 250;
@@ -65,8 +67,9 @@ export async function playHistoryRun(
     hasReorgs: faults.some(({ expectations }) => expectations?.hasReorgs === true),
   };
   if (!allowances.isLedgerWhole) memory.isWholeSince = Date.now();
-  const { violations: audited, rows } = await atRest(() =>
-    auditRun(stage, history, deals, since, allowances),
+  const { violations: audited, rows } = await atRest(
+    () => auditRun(stage, history, deals, since, allowances),
+    allowances.isLedgerWhole ? ARCHIVED_MS : SEARCHED_MS,
   );
   remember(memory, { name, deals, rows, isOver: allowances.isLedgerWhole });
   const found = [

@@ -36,12 +36,12 @@ export class MemoryUnfinished implements UnfinishedSettlements {
     return Promise.resolve(due.map(([, row]) => row));
   }
 
-  end(was: SettlementRow, ended: SettlementRow): Promise<boolean> {
+  replace(was: SettlementRow, now: SettlementRow): Promise<boolean> {
     const id = was.id.toString('base64url');
     const known = this.rows.get(id);
     const isStale = known === undefined || !isSameVersion(known, was);
-    if (isStale || this.#isCredited(ended)) return Promise.resolve(false);
-    this.rows.set(id, ended);
+    if (isStale || this.#isCredited(now)) return Promise.resolve(false);
+    this.rows.set(id, now);
     return Promise.resolve(true);
   }
 
@@ -54,9 +54,11 @@ export class MemoryUnfinished implements UnfinishedSettlements {
     return Promise.resolve([...new Set(own.slice(0, most))]);
   }
 
-  #isDue(id: string, row: SettlementRow, { deadline, writtenMs }: Overdue): boolean {
+  #isDue(id: string, row: SettlementRow, { deadline, writtenMs, epoch }: Overdue): boolean {
     if (!isUnfinished(row) || row.deadline === null) return false;
-    if (Number(row.deadline) > deadline || row.version_ms > writtenMs) return false;
+    const isOver = Number(row.deadline) <= deadline;
+    const isUnfollowed = row.state === 'included' && row.epoch < epoch;
+    if ((!isOver && !isUnfollowed) || row.version_ms > writtenMs) return false;
     return (this.#looks.get(id)?.again ?? 0) <= this.now();
   }
 

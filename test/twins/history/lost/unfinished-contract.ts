@@ -20,7 +20,7 @@ interface UnfinishedWorld {
 
 const CHAIN_ID = 56;
 const DEADLINE = 1_700_000_000;
-const LATER = { deadline: DEADLINE + 100, writtenMs: 2000 };
+const LATER = { deadline: DEADLINE + 100, writtenMs: 2000, epoch: 1 };
 
 /** Cases that all pass which call themselves the unfinished settlements: in memory, and in PostgreSQL. */
 export function describeUnfinished(name: string, open: () => Promise<UnfinishedWorld>): void {
@@ -90,6 +90,16 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       expect(namesOf(await take())).toEqual(['queued', 'broadcast', 'later'].map(idOf));
     });
 
+    it('takes what an earlier epoch has left in a block, whatever its deadline', async () => {
+      const later = LATER.deadline + 1000;
+      await archive(unended('included', 'included', later));
+      await archive(unended('broadcast', 'broadcast', later));
+      const second = await world.archive.epochNumber({ chainId: CHAIN_ID, epoch: 'second' });
+      await archive(unended('followed', 'included', later), second);
+      await archive(unended('just said', 'included', later), epoch, LATER.writtenMs + 1);
+      expect(namesOf(await take({ ...LATER, epoch: second }))).toEqual([idOf('included')]);
+    });
+
     it('takes nothing of another chain, no more than asked for, and each once', async () => {
       for (const one of ['a', 'b', 'c']) await archive(unended(one));
       expect(await world.unfinished.take(57, LATER, 10)).toEqual([]);
@@ -112,7 +122,7 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
         deadline: String(DEADLINE),
       });
       const before = await known('a');
-      expect(await world.unfinished.end(row, expired(row))).toBe(true);
+      expect(await world.unfinished.replace(row, expired(row))).toBe(true);
       const after = await known('a');
       expect(after).toEqual({
         ...before,
@@ -130,20 +140,20 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       await archive(unended('a'));
       const row = await taken();
       await archive(unended('a', 'broadcast'), epoch, 1500);
-      expect(await world.unfinished.end(row, expired(row))).toBe(false);
+      expect(await world.unfinished.replace(row, expired(row))).toBe(false);
       expect(await stateOf('a')).toBe('broadcast');
     });
 
     it('leaves the last word to the ledger, the same one and the one after it', async () => {
       await archive(unended('same'));
       const same = await taken();
-      expect(await world.unfinished.end(same, expired(same))).toBe(true);
+      expect(await world.unfinished.replace(same, expired(same))).toBe(true);
       await archive(unended('same', 'finalized'), epoch, 1001);
       expect(await stateOf('same')).toBe('finalized');
       await archive(unended('next'));
       const next = await taken();
       const second = await world.archive.epochNumber({ chainId: CHAIN_ID, epoch: 'second' });
-      expect(await world.unfinished.end(next, expired(next, second))).toBe(true);
+      expect(await world.unfinished.replace(next, expired(next, second))).toBe(true);
       // Writes of a lost epoch count no more, whenever they are read.
       await archive(unended('next', 'broadcast'), epoch, 9000);
       expect(await stateOf('next')).toBe('expired');
@@ -155,8 +165,8 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
       await archive(unended('a'));
       const row = await taken();
       const outcomes = await Promise.all([
-        world.unfinished.end(row, expired(row)),
-        world.unfinished.end(row, expired(row)),
+        world.unfinished.replace(row, expired(row)),
+        world.unfinished.replace(row, expired(row)),
       ]);
       expect(outcomes.sort()).toEqual([false, true]);
     });
@@ -173,8 +183,8 @@ export function describeUnfinished(name: string, open: () => Promise<UnfinishedW
         log_index,
       });
       // Of one transaction; log 3 is the other's.
-      expect(await world.unfinished.end(row, paid(3))).toBe(false);
-      expect(await world.unfinished.end(row, paid(4))).toBe(true);
+      expect(await world.unfinished.replace(row, paid(3))).toBe(false);
+      expect(await world.unfinished.replace(row, paid(4))).toBe(true);
     });
 
     it('knows which transactions are ours', async () => {
