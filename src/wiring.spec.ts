@@ -1,15 +1,27 @@
 import 'reflect-metadata';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { ArgumentsHost } from '@nestjs/common';
-import { GUARDS_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { type ArgumentsHost, type ExceptionFilter, HttpException } from '@nestjs/common';
+import {
+  EXCEPTION_FILTERS_METADATA,
+  FILTER_CATCH_EXCEPTIONS,
+  GUARDS_METADATA,
+  PARAMTYPES_METADATA,
+  ROUTE_ARGS_METADATA,
+} from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
-import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, ModulesContainer, NestFactory } from '@nestjs/core';
-import { getMetadataStorage } from 'class-validator';
-import type { PinoLogger } from 'nestjs-pino';
+import {
+  APP_FILTER,
+  APP_GUARD,
+  APP_INTERCEPTOR,
+  APP_PIPE,
+  MetadataScanner,
+  ModulesContainer,
+  NestFactory,
+} from '@nestjs/core';
+import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import { PinoLogger } from 'nestjs-pino';
 import { AppModule } from './app.module.js';
-import { HubErrorFilter } from './hub/wire/hub-error.filter.js';
 import { AccessGuard } from './operations/access/access.guard.js';
 import { AppConfig, ROLES } from './platform/config/app-config.js';
 import { Secret } from './platform/config/secret.js';
@@ -22,6 +34,7 @@ import { RequestPipe } from './platform/http/request.pipe.js';
 import { SettlementIdPipe } from './platform/http/settlement-id.pipe.js';
 import { SHUTDOWN_PHASES, type ShutdownPhase } from './platform/lifecycle/at-shutdown.js';
 import { FeatureHealth } from './platform/observability/feature-health.js';
+import { ChainUnavailableError, RedisUnavailableError } from './protocol/errors.js';
 
 /** What holds the parts together, which no part knows: each of these was taken out once, and nothing else failed. */
 describe('the wiring of a process', () => {
@@ -50,21 +63,28 @@ describe('the wiring of a process', () => {
   });
 
   it('ends in an order that loses nothing', () => {
-    const isBefore = (earlier: ShutdownPhase, later: ShutdownPhase): boolean =>
-      SHUTDOWN_PHASES.indexOf(earlier) < SHUTDOWN_PHASES.indexOf(later);
-    // Load balancers see it while connections are still accepted.
-    expect(isBefore('announce', 'doors')).toBe(true);
-    // Waiting requests are answered before the end of requests is awaited.
-    expect(isBefore('waits', 'requests')).toBe(true);
-    expect(isBefore('doors', 'hand-over')).toBe(true);
-    // Another process takes the lanes before the running requests are awaited; without one they need those of this.
-    expect(isBefore('hand-over', 'requests')).toBe(true);
-    expect(isBefore('requests', 'lanes')).toBe(true);
-    // What the phases before have changed is archived.
-    for (const phase of ['lanes', 'webhooks', 'background'] as const) {
-      expect(isBefore(phase, 'archive')).toBe(true);
-    }
-    expect(SHUTDOWN_PHASES.at(-1)).toBe('ledgers');
+    expect(SHUTDOWN_PHASES).toEqual([
+      // Load balancers see it while connections are still accepted.
+      'announce',
+      // Before the doors: what takes seconds to end begins to end at once.
+      'waits',
+      // Before the lanes: a request that comes later would wait for lanes that are gone.
+      'doors',
+      // Before the requests: another process settles them. Without another process they need the lanes of this one.
+      'hand-over',
+      'requests',
+      'lanes',
+      // Behind the lanes, and ahead of other work: running attempts have a limit of their own.
+      'webhooks',
+      'background',
+      // Behind all that changes what is archived.
+      'archive',
+      // Behind all that is traced.
+      'traces',
+      // While its record stands, others expect this process to finish its work.
+      'process',
+      'ledgers',
+    ] satisfies ShutdownPhase[]);
   });
 
   it('ends each part in its phase', () => {
@@ -76,56 +96,30 @@ describe('the wiring of a process', () => {
           ...readFileSync(new URL(path, src), 'utf8').matchAll(/@AtShutdown\('(.+)', '(.+)'\)/g),
         ].map(([, phase, step]) => `${phase}: ${step}`),
       );
-    expect(steps).toEqual(
-      expect.arrayContaining([
-        'background: log of troubles',
-        'announce: readiness',
-        'archive: audit',
-        'archive: history',
-        'background: catalogue',
-        'background: lost settlements',
-        'background: quality',
-        'background: reconciliation',
-        'doors: requests',
-        'hand-over: lanes',
-        'lanes: lanes',
-        'ledgers: presence',
-        'process: counts of settles',
-        'process: process record',
-        'requests: requests',
-        'traces: traces',
-        'waits: look-ups',
-        'waits: simulated settles',
-        'waits: webhooks',
-        'webhooks: webhooks',
-      ]),
-    );
-  });
-
-  it('tells a client nothing of an unexpected error', () => {
-    let body = '';
-    const response = {
-      statusCode: 0,
-      headersSent: false,
-      req: { url: '/' },
-      setHeader: () => undefined,
-      getHeader: () => undefined,
-      end: (text: unknown) => {
-        body = String(text);
-      },
-    };
-    const logger = { error: () => undefined } as unknown as PinoLogger;
-    const error = new TypeError('connect redis://user:password@redis.internal:6379');
-    new ErrorFilter(logger).answer(error, response as unknown as ServerResponse);
-    expect(response.statusCode).toBe(500);
-    expect(body).toContain('Internal error');
-    expect(body).not.toMatch(/redis|password/);
-    const config = { hub: { usesLegacyStatus: false } } as AppConfig;
-    const host = { switchToHttp: () => ({ getRequest: () => ({}), getResponse: () => response }) };
-    new HubErrorFilter(config, logger).catch(error, host as unknown as ArgumentsHost);
-    expect(response.statusCode).toBe(500);
-    expect(body).toContain('internal error of the file hub');
-    expect(body).not.toMatch(/redis|password/);
+    expect(steps.sort()).toEqual([
+      'announce: readiness',
+      'archive: audit',
+      'archive: history',
+      'background: catalogue',
+      'background: lane watch',
+      'background: log of troubles',
+      'background: lost settlements',
+      'background: quality',
+      'background: reconciliation',
+      'doors: requests',
+      'hand-over: lanes',
+      'lanes: lanes',
+      'ledgers: presence',
+      'process: counts of settles',
+      'process: process record',
+      'requests: requests',
+      'traces: traces',
+      'waits: look-ups',
+      'waits: settles',
+      'waits: simulated settles',
+      'waits: webhooks',
+      'webhooks: webhooks',
+    ]);
   });
 });
 
@@ -244,6 +238,59 @@ function parametersOf(controller: Class): readonly Parameter[] {
   return found;
 }
 
+function handlersOf(controller: Class): readonly object[] {
+  const { prototype } = controller as unknown as { readonly prototype: object };
+  return new MetadataScanner()
+    .getAllMethodNames(prototype)
+    .map((name) => Reflect.get(prototype, name) as object);
+}
+
+/** Types of fields that are no class of a part. */
+const BUILT_IN = new Set<unknown>([undefined, Object, String, Number, Boolean, Array]);
+
+const LEAK = /redis:|password|internal:6379/;
+const LEAKING = 'connect redis://user:password@redis.internal:6379';
+
+/** Errors that no handler expects, and those of a lost Redis and a lost chain. */
+const UNEXPECTED: readonly Error[] = [
+  new TypeError(LEAKING),
+  new HttpException(LEAKING, 500),
+  new RedisUnavailableError('look', LEAKING),
+  new ChainUnavailableError(56, LEAKING, LEAKING),
+];
+
+interface FilterAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** @returns the answer of the filter, or of the one for every route where this filter is not for such an error. */
+function answerOf(filter: Class, error: Error): FilterAnswer {
+  const caught = (Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter) ?? []) as Class[];
+  const isCaught = caught.length === 0 || caught.some((type) => error instanceof type);
+  const type = (isCaught ? filter : ErrorFilter) as new (...parts: unknown[]) => ExceptionFilter;
+  const parts = (Reflect.getMetadata(PARAMTYPES_METADATA, type) ?? []) as unknown[];
+  const logger = { error: () => undefined };
+  const settings = { hub: { usesLegacyStatus: false }, publicUrl: 'https://wallet.example' };
+  let text = '';
+  const response = {
+    statusCode: 0,
+    headersSent: false,
+    req: { url: '/', method: 'POST', headers: {} },
+    setHeader: () => undefined,
+    getHeader: () => undefined,
+    end: (body: unknown) => {
+      text = String(body);
+    },
+  };
+  const host = { switchToHttp: () => ({ getRequest: () => ({}), getResponse: () => response }) };
+  new type(...parts.map((part) => (part === PinoLogger ? logger : settings))).catch(
+    error,
+    host as unknown as ArgumentsHost,
+  );
+  return { status: response.statusCode, text };
+}
+
 describe('a process with everything', () => {
   let modules: ModulesContainer;
   beforeAll(async () => {
@@ -306,26 +353,77 @@ describe('a process with everything', () => {
     ]);
   });
 
-  it('has a rule for each field of a body and a query', () => {
-    const types = controllersOf(/./)
-      .flatMap(parametersOf)
-      .filter(({ from }) => from !== 'elsewhere')
-      .map(({ type }) => type as Dto)
-      .filter((type) => typeof type === 'function' && type.name.endsWith('Dto'));
-    const ruled = (type: Dto): Set<string> =>
-      new Set(
-        getMetadataStorage()
-          .getTargetValidationMetadatas(type, '', false, false)
-          .map(({ propertyName }) => propertyName),
-      );
-    const withoutRule = [...new Set(types)].flatMap((type) => {
-      const names = ruled(type);
+  it('has a rule for each field of a body and a query, and of the objects in it', () => {
+    const rulesOf = (type: Dto) =>
+      getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+    const classOf = (type: Dto, field: string): Dto | undefined => {
+      const found: unknown = Reflect.getMetadata('design:type', type.prototype as object, field);
+      return BUILT_IN.has(found) ? undefined : (found as Dto);
+    };
+    const types = new Set(
+      controllersOf(/./)
+        .flatMap(parametersOf)
+        .filter(({ from }) => from !== 'elsewhere')
+        .map(({ type }) => type as Dto)
+        .filter((type) => typeof type === 'function' && type.name.endsWith('Dto')),
+    );
+    const parts: string[] = [];
+    const faults: string[] = [];
+    // A set that grows is gone through to its end.
+    for (const type of types) {
+      const rules = rulesOf(type);
       // A class field is there before it has a value.
-      const unruled = Object.keys(new type()).filter((field) => !names.has(field));
-      return unruled.map((field) => `${type.name}.${field}`);
-    });
-    expect(types.length).toBeGreaterThan(30);
-    expect(withoutRule).toEqual([]);
+      const fields = new Set(Object.keys(new type()));
+      for (const field of new Set([...fields, ...rules.map((rule) => rule.propertyName)])) {
+        const own = rules.filter(({ propertyName }) => propertyName === field);
+        if (own.length === 0) faults.push(`${type.name}.${field} has no rule`);
+        const part = classOf(type, field);
+        if (part === undefined) continue;
+        parts.push(`${type.name}.${field}`);
+        types.add(part);
+        const isJudged = own.some((rule) => rule.type === ValidationTypes.NESTED_VALIDATION);
+        if (!isJudged) faults.push(`${type.name}.${field} is not looked into`);
+      }
+    }
+    expect(types.size).toBeGreaterThan(30);
+    expect(parts).toEqual(
+      expect.arrayContaining(['CatalogueStatementDto.statement', 'ApprovalDto.assertion']),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it('tells a client nothing of an unexpected error, on any route', () => {
+    const filters = controllersOf(/./).flatMap((controller) =>
+      [controller, ...handlersOf(controller)].flatMap(
+        (at) => (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, at) ?? []) as Class[],
+      ),
+    );
+    const everywhere = [...modules.values()].flatMap(({ providers }) =>
+      [...providers.values()].filter(({ token }) => String(token).startsWith(APP_FILTER)),
+    );
+    expect(everywhere.map(({ metatype }) => metatype)).toEqual([ErrorFilter]);
+    const names = new Set<string>();
+    for (const filter of new Set([ErrorFilter, ...filters])) {
+      names.add(filter.name);
+      for (const error of UNEXPECTED) {
+        const { status, text } = answerOf(filter, error);
+        const found = { filter: filter.name, error: error.name, isFault: status >= 500, text };
+        expect(found).toMatchObject({ isFault: true, text: expect.stringMatching(/^\{.+\}$/) });
+        expect(found).toMatchObject({ text: expect.not.stringMatching(LEAK) });
+      }
+    }
+    expect(names).toEqual(
+      new Set([
+        'AdminErrorFilter',
+        'ErrorFilter',
+        'HubErrorFilter',
+        'HubV1ErrorFilter',
+        'SettleErrorFilter',
+        'UnavailableFilter',
+        'VerifyErrorFilter',
+        'WalletErrorFilter',
+      ]),
+    );
   });
 
   it('has an indicator for each feature', () => {
