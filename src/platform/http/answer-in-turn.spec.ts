@@ -86,6 +86,7 @@ describe('requests that come before the answer to the one before them', () => {
 
   it.each([
     ['name no host', NO_HOST, 'HTTP/1.1 400 Bad Request'],
+    ['name two hosts', aRequest('/', undefined, { host: 'y' }), 'HTTP/1.1 400 Bad Request'],
     [
       'expect what is not met here',
       aRequest('/', undefined, { Expect: 'x' }),

@@ -41,8 +41,9 @@ export function answerInTurn(server: Server): void {
       else answer(request, response);
     };
   const answer: RequestListener = (request, response) => {
-    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-      refuse(response, 400, 'The header Host is missing.');
+    const problem = hostProblem(request);
+    if (problem !== undefined) {
+      refuse(response, 400, problem);
       return;
     }
     for (const listener of listeners) listener.call(server, request, response);
@@ -56,6 +57,18 @@ export function answerInTurn(server: Server): void {
       refuse(response, 417, 'The header Expect may only be 100-continue.');
     }),
   );
+}
+
+/** A proxy in front may have read the other of two names (RFC 9112, section 3.2). */
+function hostProblem({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (headers.host === undefined) {
+    return httpVersion === '1.1' ? 'The header Host is missing.' : undefined;
+  }
+  const isHost = (name: string, at: number): boolean =>
+    at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host';
+  return rawHeaders.findIndex(isHost) === rawHeaders.findLastIndex(isHost)
+    ? undefined
+    : 'The header Host is given twice.';
 }
 
 /** Later requests are not answered, because it is unknown whether the body of this one follows. */
