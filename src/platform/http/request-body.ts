@@ -11,8 +11,9 @@ import {
   RequestTimeoutException,
   UnsupportedMediaTypeException,
 } from '@nestjs/common';
+import { Semaphore, TooBusyError } from '../concurrency/semaphore.js';
 import { AppConfig } from '../config/app-config.js';
-import { BodyShare, ByteBudget, FREE_BODY_BYTES, LONG_BODIES } from './byte-budget.js';
+import { BodyShare, FREE_BODY_BYTES, LONG_BODIES } from './byte-budget.js';
 import { hasFewBrackets } from './json-brackets.js';
 import { whenOver } from './response-end.js';
 
@@ -29,26 +30,17 @@ const BRACKETS = { maxDepth: 64, maxCount: 20_000 } as const;
 /** In fewer bytes, brackets cost less than the reading of the body. */
 const FEW_BYTES = 16_384;
 
-/** A way to read a compressed body, the memory that it takes, and the budget for that. */
-interface Inflater {
-  readonly make: () => Transform;
-  readonly bytes: number;
-  readonly budget: ByteBudget;
-}
-
-const ZLIB = { bytes: 65_536, budget: LONG_BODIES } as const;
-/**
- * Brotli has up to 256 tables of each of three kinds, of about 4 KiB each, which a body of 1 KB declares. With a budget
- * of their own, for eight bodies at once, they keep no others out.
- */
-const BROTLI = { bytes: 3_145_728, budget: new ByteBudget(25_165_824) } as const;
-
 /** By the name of an encoding. */
-const INFLATERS: Readonly<Record<string, Inflater>> = {
-  gzip: { make: createGunzip, ...ZLIB },
-  deflate: { make: createInflate, ...ZLIB },
-  br: { make: createBrotliDecompress, ...BROTLI },
+const INFLATERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
 };
+/**
+ * Bodies that are inflated at once; others wait. A brotli body of 1 KB can declare up to 256 tables of each of three kinds,
+ * of about 4 KiB each, so eight take 24 MiB.
+ */
+const INFLATIONS = new Semaphore(8, 1000);
 /** The highest inflation of a compressed body, as a multiple of its size, beyond {@link FREE_BODY_BYTES}. */
 const INFLATED_TIMES_MAX = 32;
 
@@ -80,12 +72,14 @@ export class JsonBodyReader {
   }
 
   #arrive(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
-    const inflater = inflaterFor(request);
+    const makeInflater = inflaterFor(request);
     if (Number(request.headers['content-length'] ?? 0) > this.#maxBytes) {
       throw new PayloadTooLargeException();
     }
-    const body = new ArrivingBody(request, response, this.#maxBytes);
-    return inflater === undefined ? body.plain() : body.inflated(inflater);
+    const arrived = new ArrivingBody(request, response, this.#maxBytes).whole();
+    return makeInflater === undefined
+      ? arrived
+      : arrived.then((body) => inflated(body, makeInflater, response, this.#maxBytes));
   }
 }
 
@@ -97,11 +91,6 @@ class ArrivingBody {
   #resolve: (body: Buffer) => void = () => undefined;
   #reject: (error: HttpException) => void = () => undefined;
   #isEnded = false;
-  #inflater: Transform | undefined;
-  /** The memory of {@link #inflater}. */
-  #working: BodyShare | undefined;
-  /** Bytes as they came, and as they are kept. */
-  #received = 0;
   #size = 0;
 
   constructor(
@@ -121,8 +110,14 @@ class ArrivingBody {
     });
   }
 
-  plain(): Promise<Buffer> {
-    const share = this.#share(FREE_BODY_BYTES);
+  /** As it came. */
+  whole(): Promise<Buffer> {
+    const share = new BodyShare(LONG_BODIES);
+    whenOver(this.response, () => {
+      // Nearly every body has ended by now, and an exception with its stack is not cheap.
+      if (!this.#isEnded) this.#refuse(cutOff());
+      share.release();
+    });
     this.request
       .on('data', (chunk: Buffer) => {
         this.#take(chunk, share);
@@ -133,60 +128,21 @@ class ArrivingBody {
     return this.#outcome;
   }
 
-  /** All of it counts: its client has hardly sent anything for it. */
-  inflated({ make, bytes, budget }: Inflater): Promise<Buffer> {
-    const share = this.#share(0);
-    if (this.#isEnded) return this.#outcome;
-    this.#working = new BodyShare(budget, 0);
-    if (!this.#working.add(bytes)) {
-      this.#refuseCrowd();
-      return this.#outcome;
-    }
-    this.request.on('data', (chunk: Buffer) => {
-      this.#received += chunk.length;
-    });
-    this.#inflater = make()
-      .on('data', (chunk: Buffer) => {
-        const isTooMuch =
-          this.#size + chunk.length > FREE_BODY_BYTES + this.#received * INFLATED_TIMES_MAX;
-        if (isTooMuch) this.#refuse(inflatesTooMuch());
-        else this.#take(chunk, share);
-      })
-      .on('end', () => {
-        this.#end();
-      })
-      .on('error', () => {
-        this.#refuse(new BadRequestException('The body does not match its Content-Encoding.'));
-      });
-    this.request.pipe(this.#inflater);
-    return this.#outcome;
-  }
-
-  /** A share of the budget, until the request is answered or its connection closed. */
-  #share(freeBytes: number): BodyShare {
-    const share = new BodyShare(LONG_BODIES, freeBytes);
-    whenOver(this.response, () => {
-      // Nearly every body has ended by now, and an exception with its stack is not cheap.
-      if (!this.#isEnded) this.#refuse(cutOff());
-      share.release();
-    });
-    return share;
-  }
-
   #take(chunk: Buffer, share: BodyShare): void {
     if (this.#isEnded) return;
     this.#size += chunk.length;
     if (this.#size > this.maxBytes) this.#refuse(new PayloadTooLargeException());
     else if (share.add(chunk.length)) this.#chunks.push(chunk);
-    else this.#refuseCrowd();
+    else {
+      this.#leave(tooMany(this.response));
+      this.request.pause();
+    }
   }
 
   #end(): void {
     if (this.#isEnded) return;
     this.#stop();
-    const [first] = this.#chunks;
-    const isOne = this.#chunks.length === 1 && first !== undefined;
-    this.#resolve(isOne ? first : Buffer.concat(this.#chunks));
+    this.#resolve(joined(this.#chunks));
   }
 
   #refuse(error: HttpException): void {
@@ -202,26 +158,62 @@ class ArrivingBody {
     this.#refuse(error);
   }
 
-  #refuseCrowd(): void {
-    if (!this.response.headersSent) this.response.setHeader('Retry-After', CROWD_RETRY_SECONDS);
-    this.#leave(
-      new HttpException(
-        'Too many large request bodies at once. Try again.',
-        HttpStatus.TOO_MANY_REQUESTS,
-      ),
-    );
-    this.request.pause();
-  }
-
   #stop(): void {
     this.#isEnded = true;
     clearTimeout(this.#timer);
-    this.#working?.release();
-    if (this.#inflater === undefined) return;
-    // The rest of the body is read and dropped, so that the connection can be used again.
-    this.request.unpipe(this.#inflater).resume();
-    this.#inflater.destroy();
   }
+}
+
+/**
+ * A body that has arrived, inflated. One that stalls holds nothing of this. All of the result counts, because its client has
+ * hardly sent anything for it.
+ */
+async function inflated(
+  packed: Buffer,
+  makeInflater: () => Transform,
+  response: ServerResponse,
+  maxBytes: number,
+): Promise<Buffer> {
+  const share = new BodyShare(LONG_BODIES, 0);
+  whenOver(response, () => {
+    share.release();
+  });
+  const most = FREE_BODY_BYTES + packed.length * INFLATED_TIMES_MAX;
+  const inflate = async (): Promise<Buffer> => {
+    const inflater = makeInflater();
+    const pieces: Buffer[] = [];
+    let size = 0;
+    inflater.end(packed);
+    // Leaving the loop ends the inflater.
+    for await (const piece of inflater as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > most) throw inflatesTooMuch();
+      if (size > maxBytes) throw new PayloadTooLargeException();
+      if (!share.add(piece.length)) throw tooMany(response);
+      pieces.push(piece);
+    }
+    return joined(pieces);
+  };
+  try {
+    return await INFLATIONS.run(inflate);
+  } catch (error) {
+    if (error instanceof HttpException) throw error;
+    if (error instanceof TooBusyError) throw tooMany(response);
+    throw new BadRequestException('The body does not match its Content-Encoding.');
+  }
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  const [only] = pieces;
+  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+}
+
+function tooMany(response: ServerResponse): HttpException {
+  if (!response.headersSent) response.setHeader('Retry-After', CROWD_RETRY_SECONDS);
+  return new HttpException(
+    'Too many large request bodies at once. Try again.',
+    HttpStatus.TOO_MANY_REQUESTS,
+  );
 }
 
 function cutOff(): BadRequestException {
@@ -235,10 +227,10 @@ function inflatesTooMuch(): BadRequestException {
 }
 
 /** @throws UnsupportedMediaTypeException */
-function inflaterFor({ headers }: IncomingMessage): Inflater | undefined {
+function inflaterFor({ headers }: IncomingMessage): (() => Transform) | undefined {
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding === 'identity') return undefined;
-  const inflater = Object.hasOwn(INFLATERS, encoding) ? INFLATERS[encoding] : undefined;
-  if (inflater === undefined) throw new UnsupportedMediaTypeException();
-  return inflater;
+  const makeInflater = Object.hasOwn(INFLATERS, encoding) ? INFLATERS[encoding] : undefined;
+  if (makeInflater === undefined) throw new UnsupportedMediaTypeException();
+  return makeInflater;
 }
