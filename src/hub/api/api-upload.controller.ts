@@ -3,6 +3,7 @@ import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
+import { isLightJson } from '../../platform/http/json-brackets.js';
 import { object, text } from '../../platform/http/openapi.js';
 import type { Caller } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
@@ -61,10 +62,11 @@ export class ApiUploadController {
     const dto = readDto(MessageDto, readJsonFields(body));
     const { owner: given, id, message, kind, contentType, ...sent } = dto;
     const owner = caller.ownerOf(given);
-    const bucket = sent.bucket || ownBucketOf(message) || owner;
+    const bytes = Buffer.from(message, 'utf8');
+    const bucket = sent.bucket || ownBucketOf(bytes) || owner;
     const object = { owner, id, bucket, kind, ...contentTypeIn(contentType) };
     await this.limits.takeSigner(caller, response);
-    return descriptorOf(await this.hub.store(object, Buffer.from(message, 'utf8')));
+    return descriptorOf(await this.hub.store(object, bytes));
   }
 
   /** A file in a form. Its name is its id. */
@@ -121,10 +123,11 @@ export class ApiUploadController {
  *
  * @returns an empty text without a valid name of a bucket.
  */
-function ownBucketOf(message: string): string {
-  if (!message.trimStart().startsWith('{')) return '';
+export function ownBucketOf(message: Buffer): string {
+  const text = message.toString('utf8').trimStart();
+  if (!text.startsWith('{') || !isLightJson(message)) return '';
   try {
-    const { name } = JSON.parse(message) as { readonly name?: unknown };
+    const { name } = JSON.parse(text) as { readonly name?: unknown };
     return typeof name === 'string' && isShortName('bucket', name) ? name : '';
   } catch {
     return '';

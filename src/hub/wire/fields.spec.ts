@@ -35,6 +35,21 @@ describe('fields', () => {
     expect(() => json(text)).toThrow(message);
   });
 
+  it.each([
+    ['levels', `{"message":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+    ['lists', `{"message":[${'[],'.repeat(20_000)}[]]}`],
+    ['names', `{${Array.from({ length: 20_001 }, (_, at) => `"${at}":1`).join(',')}}`],
+  ])('of too many %s are refused before they are read', (_, text) => {
+    expect(() => json(text)).toThrow(
+      'json: nested too deep, or too many objects, lists and fields',
+    );
+  });
+
+  it('may hold a text of many brackets and colons', () => {
+    const message = '[{"a":'.repeat(30_000);
+    expect(textOf(json(JSON.stringify({ message })), 'message')).toBe(message);
+  });
+
   it('of a form go before those of the query, whether form or JSON', () => {
     const query = { Name: 'q', owner: 'o' };
     const form = readFormFields(Buffer.from('name=f&x=1'), query);

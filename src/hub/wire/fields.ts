@@ -1,3 +1,4 @@
+import { isLightJson } from '../../platform/http/json-brackets.js';
 import { HubRefusal } from './hub-refusal.js';
 
 /** Fields of a request by their names in lower case: clients differ in the case they send. */
@@ -11,6 +12,9 @@ export type Fields = ReadonlyMap<string, unknown>;
 export function readJsonFields(body: Buffer): Fields {
   const text = body.toString('utf8').trim();
   if (text === '') throw HubRefusal.malformed('EOF');
+  if (!isLightJson(body)) {
+    throw HubRefusal.malformed('json: nested too deep, or too many objects, lists and fields');
+  }
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw HubRefusal.malformed(

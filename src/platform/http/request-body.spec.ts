@@ -91,6 +91,12 @@ describe('a body', () => {
     ['inflates to brackets', gzipSync(deep), { 'Content-Encoding': 'gzip' }, '400'],
     ['has too many lists', `[${'[],'.repeat(20_000)}[]]`, {}, '400 The body is nested too deep'],
     [
+      'has too many names',
+      `{${Array.from({ length: 20_001 }, (_, at) => `"${at}":1`).join(',')}}`,
+      {},
+      '400 The body is nested too deep',
+    ],
+    [
       'is cut off when compressed',
       gzipSync(json).subarray(0, 900),
       { 'Content-Encoding': 'gzip' },

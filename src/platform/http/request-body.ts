@@ -14,7 +14,7 @@ import {
 import { Semaphore, TooBusyError } from '../concurrency/semaphore.js';
 import { AppConfig } from '../config/app-config.js';
 import { BodyShare, FREE_BODY_BYTES, LONG_BODIES } from './byte-budget.js';
-import { hasFewBrackets } from './json-brackets.js';
+import { isLightJson } from './json-brackets.js';
 import { whenOver } from './response-end.js';
 
 /**
@@ -24,11 +24,6 @@ import { whenOver } from './response-end.js';
 export const BODY_TIMEOUT_MS = 10_000;
 
 const CROWD_RETRY_SECONDS = 1;
-
-/** Far above any request to a facilitator or a wallet. */
-const BRACKETS = { maxDepth: 64, maxCount: 20_000 } as const;
-/** In fewer bytes, brackets cost less than the reading of the body. */
-const FEW_BYTES = 16_384;
 
 /** By the name of an encoding. */
 const INFLATERS: Readonly<Record<string, () => Transform>> = {
@@ -59,9 +54,9 @@ export class JsonBodyReader {
     if (body.length === 0) {
       throw new BadRequestException('The body is empty; a JSON object is expected.');
     }
-    if (body.length > FEW_BYTES && !hasFewBrackets(body, BRACKETS)) {
+    if (!isLightJson(body)) {
       throw new BadRequestException(
-        'The body is nested too deep, or has too many objects and lists.',
+        'The body is nested too deep, or has too many objects, lists and fields.',
       );
     }
     try {

@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { ownBucketOf } from './api-upload.controller.js';
+
+describe('the bucket of a message', () => {
+  const bucketOf = (message: string): string => ownBucketOf(Buffer.from(message));
+
+  it('is the name that the message has itself', () => {
+    expect(bucketOf(' {"name":"notes","text":"hi"}')).toBe('notes');
+    for (const other of ['hello', '{"name":5}', '{"name":"notes"', '["notes"]', '{}']) {
+      expect(bucketOf(other)).toBe('');
+    }
+  });
+
+  it('is not looked for in a message that takes long to read', () => {
+    const names = Array.from({ length: 20_001 }, (_, at) => `"${at}":1`).join(',');
+    expect(bucketOf(`{"name":"notes",${names}}`)).toBe('');
+    expect(bucketOf(`{"name":"notes","text":"${'[:'.repeat(30_000)}"}`)).toBe('notes');
+  });
+});
