@@ -146,6 +146,10 @@ describe('what strangers can take of a hub', () => {
     expect(await look()).toBe(503);
     expect(await client.keys('hub:nonce:*')).toEqual([]);
     expect(await look(keeper)).toBe(200);
+    // A file costs little, so they have a share of their own.
+    await client.config('SET', 'maxmemory', String(Math.floor((await usedMemory(client)) * 1.03)));
+    await eventually('the share of owners is used up', async () => (await look(keeper)) === 503);
+    expect((await again.download('a', '1')).text).toBe('x');
     client.disconnect();
     await small.stop();
   });

@@ -13,7 +13,7 @@ import {
   type RateVerdict,
 } from '../../platform/rate-limit/rate-limiter.js';
 import { HUB_REDIS } from '../../platform/redis/redis.module.js';
-import { RedisRoom } from '../../platform/redis/redis-room.js';
+import { OWNERS_SHARE_MAX, RedisRoom } from '../../platform/redis/redis-room.js';
 import type { Caller } from '../auth/caller.js';
 import { HubListing } from '../index/hub-listing.js';
 import { type ObjectName, StorageProvider } from '../storage/storage-provider.js';
@@ -39,6 +39,8 @@ export class HubLimits {
   readonly #rate: Rate | undefined;
   readonly #underWay = new UnderWay();
   readonly #index: Headroom;
+  /** Of the index, for notes of owners with files. */
+  readonly #owners: Headroom;
   readonly #disk: Headroom;
 
   constructor(
@@ -54,6 +56,7 @@ export class HubLimits {
         ? undefined
         : { requests: ratePerSecond, seconds: 1, burst: ratePerSecond * BURST_SECONDS };
     this.#index = new RedisRoom(redis);
+    this.#owners = new RedisRoom(redis, OWNERS_SHARE_MAX);
     this.#disk = new Headroom(async () => {
       const free = minFreeBytes === undefined ? undefined : await storage.freeBytes();
       return free === undefined ? undefined : free - (minFreeBytes ?? 0);
@@ -113,15 +116,15 @@ export class HubLimits {
 
   /**
    * Space in the index for a note of an owner. Anyone with a key can be an owner, so only owners with stored files may
-   * add notes when the index of the hub is nearly full: their files limit the notes.
+   * add notes when the index of the hub is nearly full, up to a share of their own: a file costs little.
    *
    * @throws HubRefusal where the index is full.
    */
   async takeNote(owner: string): Promise<void> {
     if (await this.#index.use(NOTE_BYTES)) return;
-    if ((await this.listing.usageOf(owner)).bytes === 0) {
-      throw HubRefusal.unavailable('the index of the hub is nearly full');
-    }
+    const hasFiles = (await this.listing.usageOf(owner)).bytes > 0;
+    if (hasFiles && (await this.#owners.use(NOTE_BYTES))) return;
+    throw HubRefusal.unavailable('the index of the hub is nearly full');
   }
 
   /**
