@@ -19,6 +19,7 @@ import { WalletFetch } from './pay/wallet-fetch.js';
 import { ReplyStore } from './signing/reply-store.js';
 import { WalletRpc } from './signing/rpc.js';
 import { WalletSigner } from './signing/signer.js';
+import { SigningRoom } from './signing/signing-room.js';
 import { WalletToolsService } from './tools/wallet-tools.service.js';
 import { WalletBudgetModule } from './wallet-budget.module.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
@@ -40,6 +41,7 @@ import { WalletKeysModule } from './wallet-keys.module.js';
     IntentStore,
     WalletRedisRoom,
     AnswerRoom,
+    SigningRoom,
     PaymentRecords,
     Charger,
     Presenter,

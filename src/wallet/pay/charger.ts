@@ -18,6 +18,7 @@ import {
   Authorizer,
   type NeedsOwner,
 } from '../signing/authorizer.js';
+import { SigningRoom } from '../signing/signing-room.js';
 import { WalletError } from '../wallet-error.js';
 import { KNOWN_CONTRACTS, WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 import { Balances } from './balances.js';
@@ -87,6 +88,7 @@ export class Charger {
     private readonly intents: IntentStore,
     private readonly balances: Balances,
     private readonly approvals: ApprovalRequests,
+    @Inject(SigningRoom) private readonly room: Pick<SigningRoom, 'assert'>,
     private readonly config: AppConfig,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
@@ -223,6 +225,7 @@ export class Charger {
     }
     const charged = chargeCountOf(replaces) + 1;
     const record = this.intents.textOf(session.wallet.address, intentId, stored, charged);
+    await this.room.assert(record.length);
     const placed = { record, replaces, approval };
     const authorized = await this.#authorize(session, wanted, deal, placed);
     if (authorized.kind === 'needs_owner') return authorized;

@@ -9,9 +9,12 @@ import { RedisLock } from '../redis-lock.js';
 import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { replyKey, tagOf } from '../wallet-keys.js';
+import { SigningRoom } from './signing-room.js';
 
 const LIFE_SECONDS = 86_400;
 const KEY_MAX_CHARACTERS = 256;
+/** Of a key with the longest reply, a signature. */
+const REPLY_BYTES = 1024;
 
 const StoredReply = z.object({
   v: z.literal(1),
@@ -28,11 +31,12 @@ export class ReplyStore {
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly locks: RedisLock,
     private readonly seal: RecordSeal,
+    private readonly room: SigningRoom,
   ) {}
 
   /**
    * @param task - gets a key for the provider, the same for every attempt under this key.
-   * @throws WalletError `conflict` when the key came with another request before.
+   * @throws WalletError `conflict` when the key came with another request before; `unavailable` where there is no room.
    */
   async once(
     wallet: Address,
@@ -58,6 +62,7 @@ export class ReplyStore {
         );
       }
       if (stored?.reply !== undefined) return stored.reply;
+      if (stored === undefined) await this.room.assert(REPLY_BYTES);
       await this.#write(place, { v: 1, request: digest });
       const reply = await task(`${wallet}-${tagOf(key)}`);
       await this.#write(place, { v: 1, request: digest, reply: { ...reply } });
