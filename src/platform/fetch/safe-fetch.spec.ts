@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   type BombServer,
   growthWhile,
@@ -48,6 +48,28 @@ describe('an answer of few bytes that would become very many', () => {
     await fetching.close();
     expect(growth).toBeLessThan(100 * 1024 * 1024);
   });
+});
+
+describe('a connection to a server that wants to keep it', () => {
+  it('ends soon', async () => {
+    const ended = jest.fn();
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'Keep-Alive': 'timeout=600' }).end('yes');
+    });
+    server.keepAliveTimeout = 60_000;
+    server.on('connection', (socket) => socket.on('close', ended));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const keeping = new SafeFetch({ userAgent: 'test', maxBytes: 9, allow: new Set([host]) });
+    await keeping.fetch(wanted(`http://${host}/`), AbortSignal.timeout(20_000));
+    for (let ms = 0; ms < 10_000 && ended.mock.calls.length === 0; ms += 50) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const closed = ended.mock.calls.length;
+    await keeping.close();
+    server.close();
+    expect(closed).toBe(1);
+  }, 30_000);
 });
 
 describe('an answer without end', () => {

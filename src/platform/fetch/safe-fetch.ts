@@ -6,6 +6,9 @@ import { isAllowedHost, isPrivateLiteral } from './address-guard.js';
 import { NotPublicError, publicLookup } from './public-lookup.js';
 
 const REDIRECTS_MAX = 3;
+/** How long an idle connection is kept, whatever the server asks for: anybody may name servers, one after the other. */
+const IDLE_MS = 2000;
+const KEPT = { keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS } as const;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type FetchMethod = (typeof METHODS)[number];
 export const FETCH_METHODS: readonly FetchMethod[] = METHODS;
@@ -89,7 +92,10 @@ export class SafeFetch {
     lookup: LookupFunction = publicLookup(),
   ) {
     const { maxHeaderBytes } = limits;
-    const options = maxHeaderBytes === undefined ? {} : { maxHeaderSize: maxHeaderBytes };
+    const options = {
+      ...KEPT,
+      ...(maxHeaderBytes !== undefined && { maxHeaderSize: maxHeaderBytes }),
+    };
     this.#guarded = new Agent({ ...options, connect: { lookup } });
     this.#allowed = new Agent(options);
   }
