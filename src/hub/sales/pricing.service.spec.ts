@@ -33,7 +33,10 @@ const WANTED: WantedPrice = {
 };
 
 /** @param after - what the name stands for once its price is set. */
-function pricing(after: StoredObject | undefined): {
+function pricing(
+  after: StoredObject | undefined,
+  facilitator?: { readonly url: string },
+): {
   readonly service: PricingService;
   readonly noted: (Price | undefined)[];
   readonly withdrawn: Price[];
@@ -54,7 +57,8 @@ function pricing(after: StoredObject | undefined): {
       return Promise.resolve();
     },
   } as unknown as HubService;
-  const config = { networks: [] } as unknown as AppConfig;
+  const networks = [{ network: 'eip155:97', knownTokens: [] }];
+  const config = { networks, hub: { sales: { facilitator } } } as unknown as AppConfig;
   return { service: new PricingService(config, hub), noted, withdrawn };
 }
 
@@ -63,6 +67,17 @@ describe('a price', () => {
     const { service, noted } = pricing(OBJECT);
     expect(await service.set(OBJECT, WANTED)).toMatchObject({ object: OBJECT, payTo: OWNER });
     expect(noted).toMatchObject([{ amount: 1n }]);
+  });
+
+  it('is on a network that is served, where another facilitator does not say', async () => {
+    const elsewhere = { ...WANTED, network: 'eip155:1' };
+    const own = pricing(OBJECT);
+    await expect(own.service.set(OBJECT, elsewhere)).rejects.toThrow(
+      'network: must be one that this hub is paid on: eip155:97',
+    );
+    expect(own.noted).toEqual([]);
+    const others = pricing(OBJECT, { url: 'https://facilitator.example' });
+    expect(await others.service.set(OBJECT, elsewhere)).toMatchObject({ network: 'eip155:1' });
   });
 
   it.each([

@@ -24,9 +24,10 @@ export class PricingService {
    * From now on the name costs this, and what is sold are the bytes it stands for now.
    *
    * @param name - whose owner has asked for it.
-   * @throws HubRefusal when there is no such file, or it is written again meanwhile.
+   * @throws HubRefusal when there is no such file, it is written again meanwhile, or nothing can be paid on the network.
    */
   async set(name: ObjectName, wanted: WantedPrice): Promise<Price> {
+    this.#assertServed(wanted);
     const named = await this.hub.find(name.owner, name.id);
     const { object } = named;
     this.hub.assertServed(named, object);
@@ -64,6 +65,16 @@ export class PricingService {
       throw HubRefusal.notFound(`no price: ${name.id} at ${name.owner}`);
     }
     return price;
+  }
+
+  /** Which networks another facilitator serves is not known here. */
+  #assertServed({ network }: WantedPrice): void {
+    const { networks, hub } = this.config;
+    if (hub.sales?.facilitator !== undefined || networks.some((one) => one.network === network)) {
+      return;
+    }
+    const served = networks.map((one) => one.network).join(', ');
+    throw HubRefusal.malformed(`network: must be one that this hub is paid on: ${served}`);
   }
 
   /** Any token can be paid by Permit2; those known here for authorizations are paid by them. */
