@@ -3,6 +3,7 @@ import { type Address, type Hex, isHex } from 'viem';
 import { quantity } from '../../platform/chain/block.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
+import { type Place, placeOf } from '../../protocol/diagnosis/place.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import {
   isJsonObject,
@@ -24,6 +25,13 @@ import { WalletSigner } from './signer.js';
 const GAS_MAX = 1_000_000n;
 const CALL_GAS = 10_000_000n;
 const MESSAGE_MAX_CHARACTERS = 65_536;
+const METHODS = [
+  'personal_sign',
+  'eth_signTypedData_v4',
+  'eth_sendTransaction',
+  'eth_getBalance',
+  'eth_call',
+] as const;
 /** The limit of nodes for a transaction. */
 const DATA_MAX_BYTES = 131_072;
 
@@ -38,7 +46,9 @@ export class WalletRpc {
 
   /** @param key - the caller's idempotency key. */
   async call(session: Session, body: unknown, key: string | undefined): Promise<RpcReply> {
-    if (!isJsonObject(body)) throw invalid('A JSON object is expected.');
+    if (!isJsonObject(body)) {
+      throw invalid('A JSON object is expected.', placeOf('body', 'a JSON object', body));
+    }
     const { method, params } = body;
     const { address } = session.wallet;
     const signed = (sign: (providerKey: string) => Promise<RpcReply>): Promise<RpcReply> =>
@@ -70,14 +80,19 @@ export class WalletRpc {
       case 'eth_call':
         return { method, data: { result: await this.#ethCall(body) } };
       default:
-        throw new WalletError('unsupported_method', 'This wallet does not offer this method.');
+        throw new WalletError('unsupported_method', 'This wallet does not offer this method.', {
+          place: placeOf('method', `one of ${METHODS.join(', ')}`, method),
+        });
     }
   }
 
   #chainOf({ caip2 }: JsonObject): EvmChain {
     const chainId = typeof caip2 === 'string' ? chainIdOf(caip2) : undefined;
     const chain = chainId === undefined ? undefined : this.chains.served(chainId);
-    if (chain === undefined) throw invalid('caip2 must name a network that this service serves.');
+    if (chain === undefined) {
+      const expected = 'a network that this service serves';
+      throw invalid(`caip2 must name ${expected}.`, placeOf('caip2', expected, caip2));
+    }
     return chain;
   }
 
@@ -85,7 +100,10 @@ export class WalletRpc {
     const { params } = body;
     const asked = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'address');
     const address = asked === undefined ? own : readAddress(asked);
-    if (address === undefined) throw invalid('params must be {address} or [address].');
+    if (address === undefined) {
+      const expected = '{address} or [address]';
+      throw invalid(`params must be ${expected}.`, placeOf('params', expected, params));
+    }
     const wei = await this.#chainOf(body).withView((view) => view.balance(address));
     return quantity(wei);
   }
@@ -97,8 +115,10 @@ export class WalletRpc {
       : readField(params, 'transaction');
     const to = readAddress(readField(sent, 'to'));
     const data = readData(readField(sent, 'data'));
-    if (to === undefined || data === undefined)
-      throw invalid('params.transaction must have to and data.');
+    if (to === undefined || data === undefined) {
+      const place = placeOf('params.transaction', 'an object with to and data', sent);
+      throw invalid('params.transaction must have to and data.', place);
+    }
     const outcome = await this.#chainOf(body).withView((view) => view.call({ to, data }, CALL_GAS));
     if (outcome.status === 'returned') return outcome.data;
     throw new WalletError('INVALID_TRANSACTION', 'The call reverted.');
@@ -107,9 +127,16 @@ export class WalletRpc {
 
 function readMessage(params: unknown): SignableMessage {
   const sent = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'message');
-  if (typeof sent !== 'string') throw invalid('params must be {message} or [message, address].');
+  if (typeof sent !== 'string') {
+    const expected = '{message} or [message, address]';
+    throw invalid(`params must be ${expected}.`, placeOf('params', expected, params));
+  }
   if (sent.length > MESSAGE_MAX_CHARACTERS) {
-    throw invalid(`message is longer than ${MESSAGE_MAX_CHARACTERS} characters.`);
+    const expected = `at most ${MESSAGE_MAX_CHARACTERS} characters`;
+    throw invalid(
+      `message is longer than ${MESSAGE_MAX_CHARACTERS} characters.`,
+      placeOf('params.message', expected, sent),
+    );
   }
   // As in Ethereum's personal_sign: hex is bytes, any other text is text.
   return readField(params, 'encoding') !== 'utf-8' && isHex(sent) && sent.length % 2 === 0
@@ -124,13 +151,14 @@ function readTypedDataParams(params: unknown): DigestedTypedData {
     try {
       sent = JSON.parse(sent) as unknown;
     } catch {
-      throw invalid('typed_data is not JSON.');
+      throw invalid('typed_data is not JSON.', placeOf('params.typed_data', 'JSON', sent));
     }
   }
   const typedData = readTypedData(sent);
   if (typedData === undefined) {
     throw invalid(
       `typed_data must have types, primaryType, domain and message, with at most ${maxCharacters} characters, ${maxValues} values and ${maxDepth} levels.`,
+      placeOf('params.typed_data', 'an object with types, primaryType, domain and message', sent),
     );
   }
   return typedData;
@@ -144,7 +172,10 @@ function readData(sent: unknown = '0x'): Hex | undefined {
 
 function readTransaction({ params }: JsonObject, { chainId, config }: EvmChain): WantedTransaction {
   const sent = Array.isArray(params) ? (params as unknown[])[0] : readField(params, 'transaction');
-  if (!isJsonObject(sent)) throw invalid('params.transaction must be an object.');
+  if (!isJsonObject(sent)) {
+    const place = placeOf('params.transaction', 'an object', sent);
+    throw invalid('params.transaction must be an object.', place);
+  }
   const to = readAddress(sent['to']);
   const data = readData(sent['data']);
   const value = readInteger(sent['value'] ?? '0');
@@ -184,6 +215,6 @@ function readField(value: unknown, name: string): unknown {
   return readOptionalObject(value)?.[name];
 }
 
-function invalid(message: string): WalletError {
-  return new WalletError('invalid_request', message);
+function invalid(message: string, place: Place): WalletError {
+  return new WalletError('invalid_request', message, { place });
 }

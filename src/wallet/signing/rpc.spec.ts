@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
+import type { Session } from '../session.js';
+import type { ReplyStore } from './reply-store.js';
+import { WalletRpc } from './rpc.js';
+import type { WalletSigner } from './signer.js';
+
+describe('a request to sign that is malformed', () => {
+  const chains = { served: (chainId: number) => (chainId === 56 ? {} : undefined) };
+  const rpc = new WalletRpc(
+    {} as unknown as WalletSigner,
+    {} as unknown as ReplyStore,
+    chains as unknown as ChainRegistry,
+  );
+  const session = { wallet: { address: `0x${'11'.repeat(20)}` } } as unknown as Session;
+  const caip2 = 'eip155:56';
+
+  it.each<[string, unknown, string]>([
+    ['a list', [], 'body'],
+    ['another method', { method: 'eth_sign' }, 'method'],
+    ['no message', { method: 'personal_sign', params: {} }, 'params'],
+    ['a long message', { method: 'personal_sign', params: ['x'.repeat(65_537)] }, 'params.message'],
+    ['no JSON', { method: 'eth_signTypedData_v4', params: ['', '{'] }, 'params.typed_data'],
+    ['no typed data', { method: 'eth_signTypedData_v4', params: {} }, 'params.typed_data'],
+    ['another network', { method: 'eth_sendTransaction', caip2: 'eip155:1' }, 'caip2'],
+    ['no transaction', { method: 'eth_sendTransaction', caip2 }, 'params.transaction'],
+    ['no address', { method: 'eth_getBalance', caip2, params: ['0x1'] }, 'params'],
+    ['no call', { method: 'eth_call', caip2, params: {} }, 'params.transaction'],
+  ])('names its place: %s', async (_, body, path) => {
+    await expect(rpc.call(session, body, undefined)).rejects.toMatchObject({
+      facts: { place: { path, expected: expect.any(String), got: expect.any(String) } },
+    });
+  });
+});
