@@ -1,11 +1,12 @@
 import 'reflect-metadata';
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type ArgumentsHost, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { type ArgumentsHost, type ExceptionFilter, HttpException, type Type } from '@nestjs/common';
 import {
   EXCEPTION_FILTERS_METADATA,
   FILTER_CATCH_EXCEPTIONS,
   GUARDS_METADATA,
+  METHOD_METADATA,
   PARAMTYPES_METADATA,
   ROUTE_ARGS_METADATA,
 } from '@nestjs/common/constants.js';
@@ -18,6 +19,7 @@ import {
   MetadataScanner,
   ModulesContainer,
   NestFactory,
+  Reflector,
 } from '@nestjs/core';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import { PinoLogger } from 'nestjs-pino';
@@ -26,10 +28,11 @@ import { AccessGuard } from './operations/access/access.guard.js';
 import { AppConfig, ROLES } from './platform/config/app-config.js';
 import { Secret } from './platform/config/secret.js';
 import { DatabasePools } from './platform/database/database-pools.js';
+import { ruleOf } from './platform/http/access.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
 import { HttpModule } from './platform/http/http.module.js';
 import { JsonBodyInterceptor } from './platform/http/json-body.interceptor.js';
-import { OpsGuard } from './platform/http/ops.js';
+import { OpsGuard, OpsOnly } from './platform/http/ops.js';
 import { RequestPipe } from './platform/http/request.pipe.js';
 import { SettlementIdPipe } from './platform/http/settlement-id.pipe.js';
 import { SHUTDOWN_PHASES, type ShutdownPhase } from './platform/lifecycle/at-shutdown.js';
@@ -326,6 +329,85 @@ describe('a process with everything', () => {
     expect(without(/^WalletAuthGuard$/, /^Wallet(Api|OAuth)Module$/)).toEqual([
       'WalletPagesController',
     ]);
+  });
+
+  it('asks of each route its scope and its limit, or has it for operators alone', () => {
+    const reflector = new Reflector();
+    const askedBy = (controller: Class, handler: object): string => {
+      const places = [handler as () => unknown, controller as Type] as const;
+      const { scope = 'open', bucket } = ruleOf(reflector, places[1], places[0]);
+      const isForOps = reflector.getAllAndOverride(OpsOnly, [...places]) !== undefined;
+      return `${isForOps ? 'operators ' : ''}${scope}${bucket === undefined ? '' : `, ${bucket}`}`;
+    };
+    const rules: Record<string, string[]> = {};
+    for (const controller of new Set(controllersOf(/./))) {
+      if (guardsOf(controller).includes('WalletAuthGuard')) continue;
+      const { name } = controller;
+      const routes = handlersOf(controller).filter((one) =>
+        Reflect.hasMetadata(METHOD_METADATA, one),
+      );
+      const asked = routes.map((one) => [askedBy(controller, one), (one as Type).name] as const);
+      const isOne = new Set(asked.map(([rule]) => rule)).size === 1;
+      for (const [rule, route] of asked)
+        (rules[rule] ??= []).push(isOne ? name : `${name}.${route}`);
+    }
+    const found = Object.entries(rules).map(
+      ([rule, routes]) => [rule, [...new Set(routes)].sort()] as const,
+    );
+    const versions = ['Root', 'V1', 'V2'] as const;
+    const facilitator = (...routes: readonly string[]): string[] =>
+      versions.flatMap((one) => routes.map((route) => `Facilitator${one}Controller.${route}`));
+    expect(Object.fromEntries(found)).toEqual({
+      'settle, settle': facilitator('settle'),
+      'verify, verify': facilitator('verify', 'verifyQuery'),
+      verify: ['DoctorV2Controller'],
+      'history, lookup': ['WebhooksV2Controller'],
+      hub: [
+        'ApiConversationController',
+        'ApiDownloadController',
+        'ApiIncomingController.takeBack',
+        'ApiInfoController',
+        'ApiListController',
+        'ApiObjectController',
+        'ApiPriceController',
+        'ApiRetentionController',
+        'ApiSharedController.takeBack',
+        'ApiUploadController',
+        'ApiVersionController',
+        'V1BucketsController',
+        'V1ObjectsController',
+        'V1TotalsController',
+      ],
+      'operators admin': [
+        'AdminCatalogueController',
+        'AdminController',
+        'AdminHistoryController',
+        'TakedownsController',
+      ],
+      'operators open': ['AdminPageController', 'MetricsController'],
+      'open, lookup': [
+        'AssetsV2Controller',
+        ...versions.map((one) => `Discovery${one}Controller`),
+        ...facilitator('accepts', 'settleQuery'),
+        'SellersV2Controller',
+        'SettlementsV2Controller',
+      ],
+      // Links and pages, what anyone may know of this process, and answers to wrong methods.
+      open: [
+        'ApiIncomingController.take',
+        'ApiSharedController.read',
+        'DiscoveryPageController',
+        'DoctorPageController',
+        ...facilitator('supported', 'wrongSettleMethod', 'wrongVerifyMethod'),
+        'HealthController',
+        'HubPageController',
+        'LandingController',
+        'OpenApiController',
+        'PageFilesController',
+        'ReceiptKeysController',
+        'WalletPagesController',
+      ],
+    });
   });
 
   it('judges each body and query by a class or by a pipe of its handler', () => {
