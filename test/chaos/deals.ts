@@ -68,6 +68,8 @@ interface DealOptions {
    * still pay.
    */
   readonly hasReorgs?: boolean;
+  /** Whether no fault takes stored writes from the ledger. */
+  readonly isLedgerWhole?: boolean;
   readonly meaningless?: ReadonlySet<string>;
   readonly meaninglessAfterApproval?: ReadonlySet<string>;
 }
@@ -140,6 +142,10 @@ export async function makeDeal(
               (other.isBuyer ||
                 // Paid, as far as its place said, until the chain took that back.
                 (options.hasReorgs === true && other.heard.some(({ isAccepted }) => isAccepted)) ||
+                // The sale stays with the lost 202, also where the payment was collected with another amount.
+                (options.isLedgerWhole === false &&
+                  payments.length > 1 &&
+                  other.heard.some(({ isAccepted }) => isAccepted)) ||
                 (payments.length > 1 && other.mayHaveBeenAnswered)),
           ),
       }),

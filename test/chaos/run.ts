@@ -68,6 +68,7 @@ export async function playRun(
   );
   const areLanesTaken = faults.some((fault) => fault.areLanesTaken === true);
   const hasReorgs = faults.some((fault) => fault.expectations?.hasReorgs === true);
+  const isLedgerWhole = faults.every((fault) => fault.expectations?.isLedgerWhole !== false);
   const deals: Deal[] = [];
   for (let count = 0; count < payments; count += 1) {
     deals.push(
@@ -76,6 +77,7 @@ export async function playRun(
         bringApprovals,
         areLanesTaken,
         hasReorgs,
+        isLedgerWhole,
         meaningless,
         meaninglessAfterApproval,
       }),
