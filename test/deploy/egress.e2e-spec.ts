@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { NOT_PUBLIC } from '../../src/platform/fetch/address-guard.js';
 import {
+  DEPLOYMENTS,
   type Egress,
   type Manifest,
-  OVERLAYS,
   type PodSelector,
   rendered,
   WORKLOADS,
@@ -59,27 +59,27 @@ const WAYS: Readonly<Record<string, readonly string[]>> = {
   'x402-history': [DNS, 'private:5432', REDIS, 'public:443'],
 };
 
-/** What an overlay adds to these, or takes from them. */
-function expected(overlay: string, name: string): readonly string[] {
-  const hasHistory = ['production-history', 'production-scaled'].includes(overlay);
+/** What the values of a deployment add to these. */
+function expected(deployment: string, name: string): readonly string[] {
+  const hasHistory = ['history', 'scaled'].includes(deployment);
   const settles = ['x402-api', 'x402-worker'].includes(name);
   return [
     ...(WAYS[name] ?? []),
     ...(hasHistory && settles ? ['private:5432'] : []),
-    ...(overlay === 'production-scaled' ? ['private:26379'] : []),
-    ...(overlay === 'production-s3' && name === 'x402-hub' ? ['public:443'] : []),
+    ...(deployment === 'scaled' ? ['private:26379'] : []),
+    ...(deployment === 'hub-s3' && name === 'x402-hub' ? ['public:443'] : []),
   ].sort();
 }
 
-describe.each(OVERLAYS)('the ways out of overlay %s', (overlay) => {
-  const manifests = rendered(overlay);
+describe.each(Object.entries(DEPLOYMENTS))('the ways out of %s', (deployment, values) => {
+  const manifests = rendered(values);
   const workloads = manifests.filter(({ kind }) => WORKLOADS.includes(kind));
 
   it('are, for each kind of process, those it has use for', () => {
     expect(workloads.length).toBeGreaterThanOrEqual(2);
     for (const workload of workloads) {
       const { name } = workload.metadata;
-      expect([name, waysOut(workload, manifests)]).toEqual([name, expected(overlay, name)]);
+      expect([name, waysOut(workload, manifests)]).toEqual([name, expected(deployment, name)]);
     }
   });
 
