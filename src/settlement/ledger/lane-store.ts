@@ -260,11 +260,22 @@ export interface TakenSettlement {
   readonly sentBefore?: SentBefore;
 }
 
+/** A final transaction that carried one settlement alone and did not pay it. */
+export interface FailedTransaction {
+  readonly transaction: Hex;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  /** It succeeded, without evidence of the payment. */
+  readonly isSuccess: boolean;
+}
+
 /** Facts of earlier attempts that did not pay a settlement. */
 export interface SentBefore {
   /** A block before the first broadcast, in which the authorization was unused. */
   readonly sinceBlock: bigint;
   readonly hashes: readonly Hex[];
+  /** Present if its last attempt has failed: an unused settlement then ends, and is not sent again. */
+  readonly failed?: FailedTransaction;
 }
 
 /** The block of a settlement, as stored in the ledger. */
@@ -402,6 +413,8 @@ export type ParkReason = 'state_unreadable' | 'search_failed';
 export interface Parking {
   readonly id: string;
   readonly why: ParkReason;
+  /** The transaction of its attempt, where that has failed. */
+  readonly failed?: FailedTransaction;
   /** Milliseconds since the epoch by the clock of Redis, or of the process that parks. They differ by seconds. */
   readonly retryAtMs: number;
 }
@@ -412,7 +425,7 @@ export type Unparking =
   /** The authorization is unused: the settlement can be sent again. */
   | { readonly kind: 'requeue'; readonly id: string }
   /** No result: it is tried again. */
-  | ({ readonly kind: 'again' } & Parking);
+  | ({ readonly kind: 'again' } & Omit<Parking, 'failed'>);
 
 export interface SweepResult {
   readonly ready: number;

@@ -16,7 +16,7 @@ import { DEFAULT_SCHEME, isMethodName } from '../../protocol/schemes/registry.js
 import type { RecordedSettlement } from '../model/recorded-settlement.js';
 import type { SaleState, SettlementDetails, SettlementView } from '../model/settlement.js';
 import { type Stage, STATE_OF } from '../model/settlement-machine.js';
-import type { SentBefore } from './lane-store.js';
+import type { FailedTransaction, SentBefore } from './lane-store.js';
 import { asList } from './reply.js';
 import type { Adoption } from './settlement-store.js';
 
@@ -58,6 +58,7 @@ import type { Adoption } from './settlement-store.js';
  * | `payment` | x | | the accepted payment, JSON |
  * | `lane`, `lane_nonce` | x | | signer of the lane that has it, account nonce it is bound to |
  * | `since` | x | | a block before its first broadcast; set when that attempt is dead |
+ * | `failed` | x | | while it is parked: `<transaction>|<block>|<block hash>|<1 for success>` of its attempt, where that has failed |
  * | `tries`, `again`, `why` | x | | how often its simulation had no result, how often resubmitted, why it is parked |
  *
  * What a finished record has dropped is in its details, `d:<id>`, JSON with the same names.
@@ -303,6 +304,25 @@ function readHashes(text: string | undefined): readonly Hex[] {
 /** Reads a script's reply about the earlier attempts of a settlement. */
 export function readSentBefore(since: string, hashes: string | undefined): SentBefore {
   return { sinceBlock: BigInt(since), hashes: readHashes(hashes) };
+}
+
+export function encodeFailed(failed: FailedTransaction): string {
+  const { transaction, blockNumber, blockHash, isSuccess } = failed;
+  return [
+    encodeHash(transaction),
+    blockNumber.toString(),
+    encodeHash(blockHash),
+    isSuccess ? '1' : '0',
+  ].join('|');
+}
+
+/** Reads what {@link encodeFailed} wrote. */
+export function readFailed(text: string): FailedTransaction {
+  const [tx, block = '', hash, success] = text.split('|');
+  const [transaction, blockHash] = [readHash(tx), readHash(hash)];
+  if (transaction === undefined || blockHash === undefined)
+    throw new TypeError('a settlement record has a malformed failed transaction');
+  return { transaction, blockNumber: BigInt(block), blockHash, isSuccess: success === '1' };
 }
 
 export function readStage(text: string | undefined): Exclude<Stage, 'none'> {

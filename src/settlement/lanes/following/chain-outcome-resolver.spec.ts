@@ -192,6 +192,13 @@ describe('ChainOutcomeResolver', () => {
     it('after its own transaction failed: it has failed', async () => {
       expect(await result()).toBe('reverted unpaid');
     });
+    it('parked after its own transaction failed: it has failed, and is not sent again', async () => {
+      const failed = { transaction: OURS, blockNumber: 12n, blockHash: OTHER, isSuccess: false };
+      const sent = { sinceBlock: SENT_AT, hashes: [OURS], failed };
+      const verdict = await resolver.resolveAgain('a', payment, sent, finalized());
+      const evidence = { transaction: OURS, blockNumber: 12n, blockHash: OTHER };
+      expect(verdict).toMatchObject({ ending: { state: 'reverted', isPaid: false, ...evidence } });
+    });
     it('after a batch that did not pay it: it is sent again', async () => {
       expect(await result(mined(), 'batch')).toBe('requeue');
     });

@@ -12,7 +12,12 @@ import { callOf, gasCapOf, isExpiredAt } from '../../../protocol/payment/payment
 import type { Reason } from '../../../protocol/reasons.js';
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type { ActionReasons } from '../../../protocol/schemes/scheme.js';
-import type { Ending, LaneEndings, SentBefore } from '../../ledger/lane-store.js';
+import type {
+  Ending,
+  FailedTransaction,
+  LaneEndings,
+  SentBefore,
+} from '../../ledger/lane-store.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
@@ -77,17 +82,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     if (inclusion === undefined) return { kind: 'waiting' };
     const isSettling = tracked.isSettledBy(inclusion.transaction);
     if (tracked.attempt.kind === 'batch' || !isSettling) return { kind: 'requeue' };
-    const blamed = await this.#culprits(payment, inclusion, finalized);
-    return ended({
-      id,
-      state: 'reverted',
-      isPaid: false,
-      transaction: inclusion.transaction,
-      blockNumber: inclusion.blockNumber,
-      blockHash: inclusion.blockHash,
-      reason: await this.#revertReason(payment, inclusion, { blockHash: finalized.hash }),
-      ...(blamed && { blamed }),
-    });
+    return this.#reverted(id, payment, inclusion, finalized);
   }
 
   /**
@@ -104,12 +99,39 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   ): Promise<OutcomeVerdict> {
     const isUsed = await this.#isUsed(payment, finalized);
     if (isUsed === undefined) return { kind: 'waiting' };
-    if (isUsed && isShownByState(payment)) return endedByState(id, undefined);
-    if (isUsed) return this.#resolveUsed(id, payment, sent, 'dead', finalized);
+    const { failed } = sent;
+    if (isUsed && isShownByState(payment)) {
+      return endedByState(id, failed?.isSuccess === true ? failed : undefined);
+    }
+    const fate = failed === undefined ? 'dead' : fateOf(failed);
+    if (isUsed) return this.#resolveUsed(id, payment, sent, fate, finalized);
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
     }
+    // Another transaction of it would cost gas again.
+    if (failed !== undefined) return this.#reverted(id, payment, failed, finalized);
     return { kind: 'requeue' };
+  }
+
+  /** Unused after its own transaction is final: it has failed. */
+  async #reverted(
+    id: string,
+    payment: AcceptedPayment,
+    failed: FailedTransaction,
+    finalized: BlockHeader,
+  ): Promise<OutcomeVerdict> {
+    const blamed = await this.#culprits(payment, failed, finalized);
+    const { transaction, blockNumber, blockHash } = failed;
+    return ended({
+      id,
+      state: 'reverted',
+      isPaid: false,
+      transaction,
+      blockNumber,
+      blockHash,
+      reason: await this.#revertReason(payment, failed, { blockHash: finalized.hash }),
+      ...(blamed && { blamed }),
+    });
   }
 
   /**
@@ -282,17 +304,17 @@ export class ChainOutcomeResolver implements OutcomeResolver {
    */
   async #culprits(
     payment: AcceptedPayment,
-    inclusion: Inclusion,
+    failed: FailedTransaction,
     finalized: BlockHeader,
   ): Promise<readonly string[] | undefined> {
-    const seen = await withTimeout(CULPRITS_MS, this.#culpritsIn(payment, inclusion, finalized));
+    const seen = await withTimeout(CULPRITS_MS, this.#culpritsIn(payment, failed, finalized));
     return seen.inTime ? seen.value : undefined;
   }
 
   /** By the block of the failure: since then a payer may have filled its channel again. */
   async #culpritsIn(
     payment: AcceptedPayment,
-    { blockHash, blockNumber }: Inclusion,
+    { blockHash, blockNumber }: FailedTransaction,
     { hash: newest }: BlockHeader,
   ): Promise<readonly string[] | undefined> {
     const after = { blockHash };
@@ -324,12 +346,12 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   /** The revert reason of the same call on the state that is final now. */
   async #revertReason(
     payment: AcceptedPayment,
-    inclusion: Inclusion,
+    { isSuccess }: FailedTransaction,
     at: BlockPoint,
   ): Promise<Reason> {
     const action = actionOf(payment.authorization);
     const { noEvidence, transactionFailed } = action.reasons;
-    if (inclusion.isSuccess) return noEvidence;
+    if (isSuccess) return noEvidence;
     const { chain, maxGas } = this.options;
     try {
       const gas = gasCapOf(payment, maxGas);
@@ -348,13 +370,16 @@ function isShownByState({ authorization }: AcceptedPayment): boolean {
 }
 
 /** A success shown by the state of the contract, whatever transaction caused it. */
-function endedByState(id: string, ours: Inclusion | undefined): OutcomeVerdict {
+function endedByState(
+  id: string,
+  ours: Omit<FailedTransaction, 'isSuccess'> | undefined,
+): OutcomeVerdict {
   if (ours === undefined) return ended({ id, state: 'foreign', isPaid: true });
   const { transaction, blockNumber, blockHash } = ours;
   return ended({ id, state: 'finalized', isPaid: true, transaction, blockNumber, blockHash });
 }
 
-function fateOf(inclusion: Inclusion | undefined): AttemptFate {
+function fateOf(inclusion: Pick<Inclusion, 'isSuccess'> | undefined): AttemptFate {
   if (inclusion === undefined) return 'in_flight';
   return inclusion.isSuccess ? 'mined' : 'failed';
 }

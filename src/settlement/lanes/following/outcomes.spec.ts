@@ -130,6 +130,34 @@ describe('Outcomes', () => {
     await collect();
   }
 
+  /** As long as an outcome stays unknown before it is parked. */
+  async function threeRounds(): Promise<void> {
+    for (let round = 0; round < 3; round += 1) {
+      lane.chain.mine();
+      final();
+      await finalize();
+      await lane.clock.pass(0);
+      await lane.clock.pass(2000);
+      await collect();
+      await lane.clock.pass(1000);
+    }
+  }
+
+  it.each<[string, boolean, readonly string[]]>([
+    ['reverted', false, []],
+    ['succeeded without paying', true, [assetNameOf(aPayment(1))]],
+  ])('parks one whose own transaction %s with that, and blames it', async (...given) => {
+    const [, isSuccess, accused] = given;
+    await lane.send('a');
+    lane.chain.verdicts.set('a', 'hangs');
+    await mined([], isSuccess);
+    const { hash: transaction } = lane.newest(0);
+    await threeRounds();
+    const { stage, failed } = lane.store.claims.get('a') ?? {};
+    expect([stage, failed]).toMatchObject(['parked', { transaction, isSuccess }]);
+    expect([[...lane.store.reverts.values()], suspected]).toEqual([[1], accused]);
+  });
+
   describe('a final block that pays all', () => {
     beforeEach(async () => {
       await lane.send('a', 'b');
@@ -264,15 +292,7 @@ describe('Outcomes', () => {
     ])('is parked after three blocks when %s, and the lane goes on', async (_, verdict, why) => {
       lane.chain.verdicts.set('b', verdict);
       await mined(['a']);
-      for (let round = 0; round < 3; round += 1) {
-        lane.chain.mine();
-        final();
-        await finalize();
-        await lane.clock.pass(0);
-        await lane.clock.pass(2000);
-        await collect();
-        await lane.clock.pass(1000);
-      }
+      await threeRounds();
       expect([stages('b'), lane.state.hasAttempts]).toEqual([['parked'], false]);
       expect(lane.store.claims.get('b')).toMatchObject({ why, sinceBlock: 100n });
       expect([observed.includes('parked'), finished]).toEqual([true, ['a', 'b']]);
@@ -280,6 +300,14 @@ describe('Outcomes', () => {
       expect(await lane.store.endings.dueParked(CHAIN_ID, 10)).toEqual([]);
       await lane.clock.pass(15_000);
       expect(await lane.store.endings.dueParked(CHAIN_ID, 10)).toHaveLength(1);
+    });
+
+    it('is parked without a failed transaction: a batch decides nothing about it', async () => {
+      lane.chain.verdicts.set('b', { kind: 'waiting' });
+      await mined(['a']);
+      await threeRounds();
+      expect(lane.store.claims.get('b')).toMatchObject({ stage: 'parked', failed: undefined });
+      expect([...lane.store.reverts]).toEqual([]);
     });
 
     it('meets an unexpected error: it is reported, and tried again', async () => {

@@ -5,6 +5,7 @@ import { blamedFor, deadlineOf } from '../../../protocol/payment/payment-facts.j
 import { actionOf } from '../../../protocol/schemes/registry.js';
 import type {
   Ending,
+  FailedTransaction,
   HeldLane,
   LaneAttempts,
   LaneEndings,
@@ -113,8 +114,8 @@ export class Outcomes {
   /** Writes the results since the last call. */
   async collect(held: HeldLane, head: Head): Promise<void> {
     for (const answer of this.#questions.collect(head)) {
-      const { id, subject } = answer.question;
-      if (answer.kind === 'unknown') await this.#park(held, id, subject, answer.why);
+      const { subject } = answer.question;
+      if (answer.kind === 'unknown') await this.#park(held, answer.question, answer.why);
       else await this.#conclude(held, answer.question, answer.verdict);
       if (subject.kind === 'attempt') await this.#closeIfDone(held, subject.tracked);
     }
@@ -123,7 +124,7 @@ export class Outcomes {
   async #conclude(held: HeldLane, question: Question, verdict: OutcomeVerdict): Promise<void> {
     const { id, subject } = question;
     if (verdict.kind === 'ended') {
-      this.#noteEvidence(question, verdict.ending);
+      if (verdict.ending.state === 'reverted') this.#noteEvidence(question);
       await this.#end(held, subject, [verdict.ending]);
     } else if (subject.kind === 'attempt') {
       await this.#requeue(held, subject.tracked, id);
@@ -137,8 +138,8 @@ export class Outcomes {
    * A transaction that succeeded without paying counts against the asset, except where the state of another contract
    * shows the payment.
    */
-  #noteEvidence({ payment, subject }: Question, { state }: Ending): void {
-    if (subject.kind !== 'attempt' || state !== 'reverted') return;
+  #noteEvidence({ payment, subject }: Question): void {
+    if (subject.kind !== 'attempt') return;
     const { inclusion } = subject.tracked;
     if (inclusion?.isSuccess !== true) return;
     if (actionOf(payment.authorization).evidence.by === 'state') return;
@@ -213,13 +214,21 @@ export class Outcomes {
     this.options.unresolved.resolved(id);
   }
 
-  async #park(held: HeldLane, id: string, subject: Subject, why: ParkReason): Promise<void> {
+  async #park(held: HeldLane, question: Question, why: ParkReason): Promise<void> {
     const { endings, observer, unresolved, clock, events } = this.options;
+    const { id, payment, subject } = question;
     const parking = { id, why, retryAtMs: clock.now() + PARKED_MS };
     if (subject.kind === 'attempt') {
       const { accountNonce, attempt, payments } = subject.tracked;
-      await endings.park(held, accountNonce, attempt.allocatedAtBlock, [parking]);
+      const failed = failedOf(subject.tracked);
+      const parkings = [{ ...parking, ...(failed && { failed }) }];
+      await endings.park(held, accountNonce, attempt.allocatedAtBlock, parkings);
       payments.delete(id);
+      // The transaction has cost its gas, and a token may hide the outcome for ever.
+      if (failed !== undefined) {
+        this.#noteEvidence(question);
+        await endings.noteRevert(payment.chainId, blamedFor(payment));
+      }
     } else {
       await endings.park(held, undefined, subject.sinceBlock, [parking]);
       unresolved.resolved(id);
@@ -245,6 +254,15 @@ export class Outcomes {
     observer.batchReverted(held.lane, attempt);
     for (const asset of assets) suspensions.noteRevert(asset);
   }
+}
+
+/** Its final transaction, which one settlement had alone and which did not pay it. */
+function failedOf(tracked: TrackedAttempt): FailedTransaction | undefined {
+  const { attempt, inclusion } = tracked;
+  if (attempt.kind === 'batch' || inclusion === undefined) return undefined;
+  if (!tracked.isSettledBy(inclusion.transaction)) return undefined;
+  const { transaction, blockNumber, blockHash, isSuccess } = inclusion;
+  return { transaction, blockNumber, blockHash, isSuccess };
 }
 
 /** Wei that its account nonce has cost; zero where another sender's transaction used it. */

@@ -19,7 +19,7 @@ import type {
   Unparking,
 } from '../lane-store.js';
 import { LedgerScripts } from '../ledger-scripts.js';
-import { encodeHash, readSentBefore } from '../record.js';
+import { encodeFailed, encodeHash, readFailed, readSentBefore } from '../record.js';
 import { asTexts } from '../reply.js';
 import { type LedgerLifetimes, lifeOf } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
@@ -76,7 +76,11 @@ export class RedisLaneEndings implements LaneEndings {
       [
         accountNonce ?? '',
         sinceBlock.toString(),
-        ...parkings.flatMap(({ why, retryAtMs }) => [why, retryAtMs]),
+        ...parkings.flatMap(({ why, retryAtMs, failed }) => [
+          why,
+          retryAtMs,
+          failed === undefined ? '' : encodeFailed(failed),
+        ]),
       ],
     );
   }
@@ -91,14 +95,20 @@ export class RedisLaneEndings implements LaneEndings {
       }),
     );
     const due: ParkedSettlement[] = [];
-    for (let index = 0; index < flat.length; index += 6) {
-      const [id = '', payment = '', why, tries, since = '0', hashes] = flat.slice(index, index + 6);
+    for (let index = 0; index < flat.length; index += 7) {
+      const [id = '', payment = '', why, tries, since = '0', hashes, failed = ''] = flat.slice(
+        index,
+        index + 7,
+      );
       due.push({
         id,
         payment: decodePayment(payment),
         why: readParkReason(why),
         tries: Number(tries),
-        sentBefore: readSentBefore(since === '' ? '0' : since, hashes),
+        sentBefore: {
+          ...readSentBefore(since === '' ? '0' : since, hashes),
+          ...(failed !== '' && { failed: readFailed(failed) }),
+        },
       });
     }
     return due;

@@ -610,6 +610,26 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(await store.endings.parkedCount(CHAIN)).toBe(0);
     });
 
+    it('keeps the failed transaction of what is parked, and forgets it with the next parking', async () => {
+      const [id = ''] = await sentOnes(1);
+      const failed = {
+        transaction: hashOf(100),
+        blockNumber: 7n,
+        blockHash: hashOf(7),
+        isSuccess: false,
+      };
+      const parking = { id, why: 'search_failed', retryAtMs: 0 } as const;
+      await store.endings.park(held, 0, 5n, [{ ...parking, failed }]);
+      await store.endings.unpark(CHAIN, [{ kind: 'again', ...parking }]);
+      const [parked] = await store.endings.dueParked(CHAIN, 9);
+      expect(parked?.sentBefore.failed).toEqual(failed);
+      await store.endings.unpark(CHAIN, [{ kind: 'requeue', id }]);
+      await store.queue.take(held, 1);
+      await store.endings.park(held, undefined, 5n, [parking]);
+      const [again] = await store.endings.dueParked(CHAIN, 9);
+      expect(again?.sentBefore).toEqual({ sinceBlock: 5n, hashes: [hashOf(100)] });
+    });
+
     it('names the transaction of another sender that has paid, and no other one', async () => {
       const [cancelled = '', copied = ''] = await sentOnes(2);
       await store.endings.finish(held, 0, [

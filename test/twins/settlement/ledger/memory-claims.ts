@@ -4,6 +4,7 @@ import { inFlightKindOf } from '../../../../src/protocol/payment/payment-facts.j
 import type { Reason } from '../../../../src/protocol/reasons.js';
 import type {
   Ending,
+  FailedTransaction,
   ParkReason,
   StoredInclusion,
 } from '../../../../src/settlement/ledger/lane-store.js';
@@ -39,6 +40,7 @@ export interface Claim {
   tries: number;
   dueAt: number;
   why: ParkReason | undefined;
+  failed: FailedTransaction | undefined;
   parkTries: number;
   ending: Ending | undefined;
   reason: Reason | undefined;
@@ -78,6 +80,7 @@ export class MemoryClaims {
       tries: 0,
       dueAt: 0,
       why: undefined,
+      failed: undefined,
       parkTries: 0,
       ending: undefined,
       reason: undefined,

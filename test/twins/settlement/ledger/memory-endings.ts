@@ -67,11 +67,12 @@ export class MemoryEndings implements LaneEndings {
     parkings: readonly Parking[],
   ): Promise<void> {
     return this.parts.lanes.step(held, () => {
-      for (const { id, why, retryAtMs } of parkings) {
+      for (const { id, why, retryAtMs, failed } of parkings) {
         const claim = this.#ownClaim(held, accountNonce, id);
         if (claim === undefined || !this.parts.claims.move(claim, 'parked')) continue;
         claim.sinceBlock ??= sinceBlock;
         claim.why = why;
+        claim.failed = failed;
         claim.dueAt = retryAtMs;
         this.parts.claims.unbind(claim);
       }
@@ -83,8 +84,10 @@ export class MemoryEndings implements LaneEndings {
     const due = claims.of(chainId, 'parked').filter(({ dueAt }) => dueAt <= now());
     const parked = due.slice(0, most).map((claim) => {
       claim.dueAt = now() + PARKED_IS_MINE_MS;
-      const { id, payment, why = 'search_failed', parkTries, hashes, sinceBlock = 0n } = claim;
-      return { id, payment, why, tries: parkTries, sentBefore: { sinceBlock, hashes } };
+      const { id, payment, why = 'search_failed', parkTries: tries, failed } = claim;
+      const { hashes, sinceBlock = 0n } = claim;
+      const sentBefore = { sinceBlock, hashes, ...(failed && { failed }) };
+      return { id, payment, why, tries, sentBefore };
     });
     return Promise.resolve(parked);
   }
