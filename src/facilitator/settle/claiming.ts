@@ -19,7 +19,12 @@ import type {
   RedeemResult,
   SettlementStore,
 } from '../../settlement/ledger/settlement-store.js';
-import { isFailure, isSuccessAt, type SettlementView } from '../../settlement/model/settlement.js';
+import {
+  isFailure,
+  isSoldToKey,
+  isSuccessAt,
+  type SettlementView,
+} from '../../settlement/model/settlement.js';
 import { type SettlementQueue, SettlementQueues } from '../../settlement/queue/settlement.queue.js';
 import type { ValidVerification } from '../verify/payment-verifier.js';
 import { AcknowledgedAnswers } from './acknowledged-answers.js';
@@ -179,8 +184,9 @@ export class Claiming {
     try {
       const redeem = async (): Promise<JoinResult | RedeemResult> => {
         const joined = await store.join(ref, requester);
+        if (joined.kind === 'gone') return joined;
         const isOpen = joined.kind === 'waiting' || joined.kind === 'owner';
-        return isOpen || (isRepeatable && joined.kind !== 'gone')
+        return isOpen || isRepeatable || isSoldToKey(joined.view, requester.keyTag)
           ? store.redeem(ref, requester, 'async')
           : joined;
       };
@@ -195,6 +201,8 @@ export class Claiming {
         if (view.transaction !== undefined) return { answer: answers.pending(view.transaction) };
         if (kind === 'not_yet') return { answer: answers.notYet() };
       }
+      // Another order has the sale: this one may come with another payment.
+      if (kind !== 'too_many') await context.key.unbind();
       return { answer: answers.failure('duplicate_settlement', view.transaction) };
     } catch (error) {
       if (error instanceof RedisUnavailableError) {
@@ -249,7 +257,7 @@ export class Claiming {
   async #finish(context: NamedContext, wait: RequesterWait, hasJoined: boolean): Promise<Round> {
     const waited = await wait.run(hasJoined);
     if (waited.kind === 'unknown') return { lost: { ref: wait.ref, hash: wait.knownHash } };
-    if (waited.isOver) await context.key.unbind();
+    if (waited.isKeyFree) await context.key.unbind();
     return { answer: waited.answer };
   }
 

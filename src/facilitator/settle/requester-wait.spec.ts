@@ -225,7 +225,7 @@ describe('a requester that waits', () => {
     store.happens(ref.id, 'refused', undefined, 'invalid_exact_evm_insufficient_balance');
     await pass(1000);
     for (const waited of await Promise.all(waits)) {
-      expect(waited).toMatchObject({ isOver: true });
+      expect(waited).toMatchObject({ isKeyFree: true });
       expect(bodyOf(waited)).toMatchObject({
         errorReason: 'invalid_exact_evm_insufficient_balance',
         transaction: '',
@@ -239,7 +239,7 @@ describe('a requester that waits', () => {
     const waiting = waitOf(ref, requester).run(true);
     await pass(WAIT_MS);
     const waited = await waiting;
-    expect(waited).toMatchObject({ isOver: true });
+    expect(waited).toMatchObject({ isKeyFree: true });
     expect(bodyOf(waited)).toMatchObject({ errorReason: 'settlement_not_sent', transaction: '' });
   });
 

@@ -62,14 +62,14 @@ const AGAIN_MS = 100;
 
 /**
  * - `answer`: the answer; `undefined` when the client is gone.
- * - `isOver`: no transaction was ever signed, and none will be.
+ * - `isKeyFree`: no transaction was ever signed and none will be, or the sale is another requester's.
  * - `unknown`: the settlement does not exist, so the payment is verified like a new one.
  */
 export type Waited =
   | {
       readonly kind: 'answered';
       readonly answer: SettleAnswer | undefined;
-      readonly isOver: boolean;
+      readonly isKeyFree: boolean;
     }
   | { readonly kind: 'unknown' };
 
@@ -165,10 +165,11 @@ export class RequesterWait {
     if (joined.kind === 'gone') return this.#gone();
     const { kind, view } = joined;
     this.#note(view);
-    if (kind === 'too_many') return this.#oneTooMany(view);
     if (kind === 'non_owner') return this.#notTheOwner(view);
+    if (kind === 'too_many' && !this.#isOwn(view)) return this.#oneTooMany(this.#notTheOwner(view));
     if (isFailure(view)) return this.#failed(view);
-    return isSuccessAt(view, finality) ? this.#redeem() : WAITING;
+    if (isSuccessAt(view, finality)) return this.#redeem();
+    return kind === 'too_many' ? this.#oneTooMany(WAITING) : WAITING;
   }
 
   /**
@@ -219,8 +220,7 @@ export class RequesterWait {
   }
 
   /** The requester is not listed, so it does not wait. */
-  #oneTooMany(view: SettlementView): WaitState {
-    const standing = this.#notTheOwner(view);
+  #oneTooMany(standing: WaitState): WaitState {
     if (standing.kind !== 'waiting') return standing;
     const { answers } = this.options;
     return answered(
@@ -237,8 +237,9 @@ export class RequesterWait {
     return isSuccessAt(view, finality) ? answered(answers.success(view, undefined)) : WAITING;
   }
 
-  #duplicate(view: SettlementView): WaitState {
-    return answered(this.options.answers.failure('duplicate_settlement', view.transaction));
+  #duplicate(view: SettlementView): Waited {
+    const answer = this.options.answers.failure('duplicate_settlement', view.transaction);
+    return answered(answer, this.#isOfAnother(view));
   }
 
   #note(view: SettlementView): void {
@@ -246,7 +247,7 @@ export class RequesterWait {
   }
 
   async #timeOut(): Promise<Waited> {
-    const { store, requester, answers, ownDeadlineAt } = this.options;
+    const { store, requester, ownDeadlineAt } = this.options;
     // A process that shuts down takes no claim away from requesters of other processes.
     const cause = Date.now() < ownDeadlineAt ? 'closed' : 'timeout';
     try {
@@ -259,9 +260,7 @@ export class RequesterWait {
       const { view } = left;
       this.#note(view);
       if (isFailure(view)) return this.#failed(view);
-      return this.#isOfAnother(view)
-        ? answered(answers.failure('duplicate_settlement', view.transaction))
-        : this.#bestKnown();
+      return this.#isOfAnother(view) ? this.#duplicate(view) : this.#bestKnown();
     } catch (error) {
       if (!(error instanceof RedisUnavailableError)) throw error;
       this.#giveUpLater();
@@ -271,16 +270,21 @@ export class RequesterWait {
 
   #failed(view: SettlementView): Waited {
     const { answers, unknownFailure, acknowledged } = this.options;
-    const isOver = view.state === 'withdrawn';
-    if (isOver) acknowledged.withdrawn({ ref: this.ref, reason: view.reason ?? unknownFailure });
-    return answered(answers.failed(view, unknownFailure), isOver);
+    const isWithdrawn = view.state === 'withdrawn';
+    if (isWithdrawn)
+      acknowledged.withdrawn({ ref: this.ref, reason: view.reason ?? unknownFailure });
+    return answered(answers.failed(view, unknownFailure), isWithdrawn);
   }
 
   #isOfAnother(view: SettlementView): boolean {
-    const { requester, isRepeatable } = this.options;
-    if (isRepeatable) return false;
-    const isOwn = view.sale.requester === requester.id || isSoldToKey(view, requester.keyTag);
-    return view.sale.state === 'sold' && !isOwn;
+    return !this.options.isRepeatable && view.sale.state === 'sold' && !this.#isOwn(view);
+  }
+
+  /** Whether the sale is this requester's, or its key's. */
+  #isOwn(view: SettlementView): boolean {
+    const { requester } = this.options;
+    const isKeysOwn = isSoldToKey(view, requester.keyTag);
+    return view.sale.state === 'sold' && (view.sale.requester === requester.id || isKeysOwn);
   }
 
   #bestKnown(): Waited {
@@ -311,6 +315,6 @@ export class RequesterWait {
   }
 }
 
-function answered(answer: SettleAnswer | undefined, isOver = false): Waited {
-  return { kind: 'answered', answer, isOver };
+function answered(answer: SettleAnswer | undefined, isKeyFree = false): Waited {
+  return { kind: 'answered', answer, isKeyFree };
 }

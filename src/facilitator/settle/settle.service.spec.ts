@@ -571,6 +571,23 @@ describe('SettleService', () => {
     expect((await other)?.body).toMatchObject({ success: true });
   });
 
+  it.each([false, true])(
+    'a key whose order lost the sale to another is free for another payment: async %s',
+    async (isAsync) => {
+      const payment = aPayment();
+      const sold = settle(payment, { key: 'order-6' });
+      await pass(0);
+      const losing = settle(payment, { key: 'order-7', isAsync, address: '203.0.113.5' });
+      await pay(payment);
+      expect((await sold)?.body.success).toBe(true);
+      expect((await losing)?.body.errorReason).toBe('duplicate_settlement');
+      const next = aPayment();
+      const other = settle(next, { key: 'order-7' });
+      await pay(next);
+      expect((await other)?.body).toMatchObject({ success: true });
+    },
+  );
+
   it('an idempotency key whose requester died is free once nothing is left of its payment', async () => {
     const payment = aPayment();
     const requester = { id: 'dead.1', credentials: [], arrivedAt: 0 };

@@ -11,13 +11,9 @@ local r = read_sale(KEYS[2])
 if not r then return { 'gone' } end
 local waiters = waiters_key(r.id)
 local is_sold = r.sale == 'sold'
-if is_sold and is_sold_to(r, requester, key) then
-  redis.call('ZADD', waiters, now(), requester)
-  redis.call('EXPIRE', waiters, 300)
-  return { 'owner', view(KEYS[2]) }
-end
+local is_owner = is_sold and is_sold_to(r, requester, key)
 -- Of an action on which no goods depend, others wait for the success too, until it is paid.
-if is_sold and (r.paid or not takes_nothing(r.kind)) then
+if is_sold and not is_owner and (r.paid or not takes_nothing(r.kind)) then
   redis.call('ZREM', waiters, requester)
   return { 'non_owner', view(KEYS[2]) }
 end
@@ -34,4 +30,5 @@ if not is_sold then
 end
 redis.call('ZADD', waiters, now(), requester)
 redis.call('EXPIRE', waiters, 300)
+if is_owner then return { 'owner', view(KEYS[2]) } end
 return { is_sold and 'non_owner' or 'waiting', view(KEYS[2]) }

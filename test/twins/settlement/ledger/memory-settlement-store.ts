@@ -222,10 +222,6 @@ export class MemorySettlementStore implements SettlementStore {
       const record = this.#settlements.record(id);
       if (record === undefined) return { kind: 'gone' };
       const isOfAnother = isSold(record) && !isSoldTo(record, requester);
-      if (isSold(record) && !isOfAnother) {
-        record.waiters.set(requester.id, this.now());
-        return { kind: 'owner', view: viewOf(record) };
-      }
       if (isOfAnother && (record.isPaid || !takesNothing(record))) {
         record.waiters.delete(requester.id);
         return { kind: 'non_owner', view: viewOf(record) };
@@ -236,6 +232,7 @@ export class MemorySettlementStore implements SettlementStore {
       }
       record.waiters.set(requester.id, this.now());
       if (isOfAnother) return { kind: 'non_owner', view: viewOf(record) };
+      if (isSold(record)) return { kind: 'owner', view: viewOf(record) };
       if (isNew && isEarly(record))
         for (const one of requester.credentials) record.eligible.add(one);
       if (record.key === '' && this.#settlements.isEligible(record, requester))

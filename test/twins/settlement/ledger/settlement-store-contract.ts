@@ -495,6 +495,15 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await store.join(ref, aRequester())).kind).toBe('too_many');
     });
 
+    it('lets no more wait with the key that a 202 was given for', async () => {
+      const keyTag = 'order';
+      const ref = await claimed(aRequester({ keyTag }), aPayment(), true);
+      for (let count = 1; count < 64; count += 1) {
+        expect((await store.join(ref, aRequester({ keyTag }))).kind).toBe('owner');
+      }
+      expect((await store.join(ref, aRequester({ keyTag }))).kind).toBe('too_many');
+    });
+
     it('lets no more wait for an action that another got a 202 for, until it is done', async () => {
       const ref = await claimed(aRequester(), aPayout(), true);
       for (let count = 1; count < 64; count += 1) {
