@@ -48,7 +48,7 @@ export class CodeUnresponsiveError extends CallUnansweredError {
 }
 
 /**
- * An isolated call waited too long in its queue and was never sent. This says nothing about the code: other calls may
+ * A call waited too long, or behind too many, and was never sent. This says nothing about node or code: other calls may
  * have filled the queue.
  */
 export class CallNotSentError extends CallUnansweredError {

@@ -1,5 +1,9 @@
 import { type Address, type Hex, isAddress, isHex } from 'viem';
-import { CannotAnswerError, ChainUnavailableError } from '../../protocol/errors.js';
+import {
+  CallNotSentError,
+  CannotAnswerError,
+  ChainUnavailableError,
+} from '../../protocol/errors.js';
 import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import type { Call } from '../../protocol/evm/calls.js';
 import {
@@ -278,6 +282,10 @@ export class ChainView implements ChainReader {
   /** @throws ChainUnavailableError when this endpoint does not answer with a result. */
   async #read(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await this.health.endpoint.request(method, params, this.timeoutMs);
+    // The endpoint was not asked: it has not failed.
+    if (answer.kind === 'silent' && answer.cause === 'not_sent') {
+      throw new CallNotSentError(this.chainId, method);
+    }
     const ability = abilityFor(method, params, this.health);
     // The endpoint has shown this block itself, so a missing one is a refusal.
     const isMissing = ability === 'blocks' && answer.kind === 'result' && answer.value === null;

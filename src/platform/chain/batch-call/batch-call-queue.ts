@@ -2,6 +2,8 @@ import { TickCoalescer } from '../../concurrency/tick-coalescer.js';
 
 /** While this many rounds are in progress, further questions are collected. */
 const FLIGHTS_MAX = 4;
+/** Limit of questions that are collected: anybody can cause them. */
+const WAITING_MAX = 4000;
 /** After a missing answer, a node gets single questions for this long; each further failure doubles the time. */
 const REST_MS = 1000;
 const REST_MAX_MS = 60_000;
@@ -46,6 +48,7 @@ export class BatchCallQueue<T> {
 
   add(subject: T, timeoutMs: number): Promise<BatchCallResult> {
     if (this.#asksAlone) return ALONE;
+    if (this.#waiting.length >= WAITING_MAX) return SILENT;
     return new Promise((resolve) => {
       this.#waiting.push({ subject, timeoutMs, resolve });
       this.#turnEnd.schedule();
@@ -93,6 +96,7 @@ export class BatchCallQueue<T> {
 }
 
 const ALONE: Promise<BatchCallResult> = Promise.resolve('alone');
+const SILENT: Promise<BatchCallResult> = Promise.resolve('silent');
 
 function settle(waiting: readonly Waiting<unknown>[], word: BatchCallResult): void {
   for (const { resolve } of waiting) resolve(word);

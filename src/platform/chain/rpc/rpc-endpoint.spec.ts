@@ -122,6 +122,56 @@ describe('RpcEndpoint', () => {
     );
   }, 20_000);
 
+  it('follows blocks while the node holds every call, however many wait', async () => {
+    const url = new Secret(await start((methods) => !methods.includes('eth_call')));
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+    const calls: Promise<RpcOutcome>[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      calls.push(endpoint.request('eth_call', [{}], 60_000));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const more = Array.from({ length: 100 }, () => endpoint.request('eth_call', [{}], 60_000));
+    for (const method of ['eth_getTransactionReceipt', 'eth_blockNumber']) {
+      const answer = await endpoint.request(method, [], 60_000);
+      expect(answer).toEqual({ kind: 'result', value: method });
+    }
+    await endpoint.close();
+    for (const outcome of await Promise.all([...calls, ...more])) {
+      expect(outcome).toEqual({ kind: 'silent', cause: 'connection' });
+    }
+    server?.closeAllConnections();
+  }, 20_000);
+
+  it('shares a request among all calls of a turn while few wait', async () => {
+    const asked: (readonly string[])[] = [];
+    const url = new Secret(
+      await start((methods) => {
+        asked.push(methods);
+        return true;
+      }),
+    );
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+    await Promise.all([
+      endpoint.request('eth_call', [{}], 2000),
+      endpoint.request('eth_blockNumber', [], 2000),
+    ]);
+    expect(asked).toEqual([['eth_blockNumber', 'eth_call', 'eth_chainId']]);
+    await endpoint.close();
+  });
+
+  it('lets so many calls wait, and no more', async () => {
+    const url = new Secret(await start((methods) => !methods.includes('eth_call')));
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+    const calls = Array.from({ length: 4500 }, () => endpoint.request('eth_call', [{}], 60_000));
+    const first = await Promise.race(calls);
+    expect(first).toEqual({ kind: 'silent', cause: 'not_sent' });
+    await endpoint.close();
+    const all = await Promise.all(calls);
+    const notSent = all.filter((one) => one.kind === 'silent' && one.cause === 'not_sent');
+    expect(notSent).toHaveLength(500);
+    server?.closeAllConnections();
+  });
+
   it('sends no transaction that has waited longer than its sender does', async () => {
     const url = new Secret(await start((methods) => !methods.includes('eth_sendRawTransaction')));
     const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);

@@ -25,6 +25,24 @@ const FLIGHTS_MAX_WITHOUT_BATCHES = 24;
 const SEND = 'eth_sendRawTransaction';
 const SEND_FLIGHTS_MAX = 2;
 const SEND_FLIGHTS_MAX_WITHOUT_BATCHES = 8;
+/**
+ * Questions by which blocks and the transactions of lanes are followed, and priced. Requests of callers cause few of
+ * them. Where other questions wait, these have requests of their own.
+ */
+const FOLLOWING: ReadonlySet<string> = new Set([
+  'eth_blockNumber',
+  'eth_getBlockByNumber',
+  'eth_getTransactionReceipt',
+  'eth_getTransactionCount',
+  'eth_getBalance',
+  'eth_gasPrice',
+  'eth_maxPriorityFeePerGas',
+]);
+const FOLLOWING_FLIGHTS_MAX = 2;
+const FOLLOWING_FLIGHTS_MAX_WITHOUT_BATCHES = 12;
+/** Limits of other waiting questions: anybody can cause them. */
+const QUESTIONS_WAITING_MAX = 4000;
+const QUESTIONS_WAIT_MS = 10_000;
 /** Limit of waiting transactions; further ones are not sent to this endpoint, and are sent again later. */
 const SENDS_WAITING_MAX = 200;
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
@@ -50,19 +68,30 @@ export class RpcEndpoint implements RpcCaller {
   readonly #headers: Record<string, string>;
   readonly #questions: Line = {
     queue: [],
+    waitingMax: QUESTIONS_WAITING_MAX,
     flights: 0,
     most: FLIGHTS_MAX,
     mostWithoutBatches: FLIGHTS_MAX_WITHOUT_BATCHES,
   };
+  readonly #following: Line = {
+    queue: [],
+    waitingMax: Infinity,
+    flights: 0,
+    most: FOLLOWING_FLIGHTS_MAX,
+    mostWithoutBatches: FOLLOWING_FLIGHTS_MAX_WITHOUT_BATCHES,
+  };
   readonly #sends: Line = {
     queue: [],
+    waitingMax: SENDS_WAITING_MAX,
     flights: 0,
     most: SEND_FLIGHTS_MAX,
     mostWithoutBatches: SEND_FLIGHTS_MAX_WITHOUT_BATCHES,
   };
   readonly #isolated: Readonly<Record<Isolation['kind'], IsolatedQueue>>;
   readonly #turnEnd = new TickCoalescer(() => {
+    this.#share();
     this.#flush(this.#questions);
+    this.#flush(this.#following);
     this.#flush(this.#sends);
   });
   #acceptsBatches = true;
@@ -80,7 +109,10 @@ export class RpcEndpoint implements RpcCaller {
   ) {
     const { origin, pathname, search, username, password } = new URL(url.reveal());
     this.#pool = new Pool(origin, {
-      connections: FLIGHTS_MAX_WITHOUT_BATCHES + SEND_FLIGHTS_MAX_WITHOUT_BATCHES,
+      connections:
+        FLIGHTS_MAX_WITHOUT_BATCHES +
+        FOLLOWING_FLIGHTS_MAX_WITHOUT_BATCHES +
+        SEND_FLIGHTS_MAX_WITHOUT_BATCHES,
       keepAliveTimeout: 30_000,
       connect: { timeout: 3000 },
       maxResponseSize: BODY_MAX_BYTES,
@@ -122,15 +154,13 @@ export class RpcEndpoint implements RpcCaller {
         this.#isolated[apart.kind].add(call, apart);
         return;
       }
-      if (method === SEND) {
-        if (this.#sends.queue.length >= SENDS_WAITING_MAX) {
-          resolve(silent('not_sent'));
-          return;
-        }
-        this.#sends.queue.push({ ...call, waitsUntil: performance.now() + timeoutMs });
-      } else {
-        this.#questions.queue.push(call);
+      const line = this.#lineOf(call);
+      if (line.queue.length >= line.waitingMax) {
+        resolve(silent('not_sent'));
+        return;
       }
+      const waitMs = method === SEND ? timeoutMs : QUESTIONS_WAIT_MS;
+      line.queue.push({ ...call, waitsUntil: performance.now() + waitMs });
       this.#turnEnd.schedule();
     });
   }
@@ -146,11 +176,8 @@ export class RpcEndpoint implements RpcCaller {
     while ((line.queue[0]?.waitsUntil ?? Infinity) < now) {
       line.queue.shift()?.resolve(silent('not_sent'));
     }
-    while (
-      line.queue.length > 0 &&
-      line.flights < (this.#acceptsBatches ? line.most : line.mostWithoutBatches)
-    ) {
-      const calls = line.queue.splice(0, this.#acceptsBatches ? BATCH_MAX_CALLS : 1);
+    while (line.queue.length > 0 && this.#hasRoom(line)) {
+      const calls = line.queue.splice(0, this.#callsMax);
       line.flights += 1;
       const land = (): void => {
         line.flights -= 1;
@@ -166,7 +193,29 @@ export class RpcEndpoint implements RpcCaller {
     }
   }
 
-  async #fly(line: Line, calls: readonly QueuedCall[]): Promise<void> {
+  /** Calls in the next request. */
+  get #callsMax(): number {
+    return this.#acceptsBatches ? BATCH_MAX_CALLS : 1;
+  }
+
+  #hasRoom({ flights, most, mostWithoutBatches }: Line): boolean {
+    return flights < (this.#acceptsBatches ? most : mostWithoutBatches);
+  }
+
+  #lineOf({ method, params }: QueuedCall): Line {
+    if (method === SEND) return this.#sends;
+    // Searches read whole blocks, which are long.
+    return FOLLOWING.has(method) && params[1] !== true ? this.#following : this.#questions;
+  }
+
+  /** All questions of a turn share a request while few wait. */
+  #share(): void {
+    const [{ queue }, following] = [this.#questions, this.#following.queue];
+    const isCrowded = queue.length + following.length > this.#callsMax;
+    if (!isCrowded && this.#hasRoom(this.#questions)) queue.unshift(...following.splice(0));
+  }
+
+  async #fly(line: Line, calls: readonly WaitingCall[]): Promise<void> {
     const outcomes = await this.#exchange(calls);
     if (outcomes === 'batch_refused') {
       line.queue.unshift(...calls);
@@ -245,10 +294,15 @@ export class RpcEndpoint implements RpcCaller {
   }
 }
 
-/** Waiting calls, and the limit of their requests in progress. */
-interface Line {
+interface WaitingCall extends QueuedCall {
   /** A call that is not sent by then is dropped, because its sender no longer waits. */
-  readonly queue: (QueuedCall & { readonly waitsUntil?: number })[];
+  readonly waitsUntil?: number;
+}
+
+/** Waiting calls, and the limits of them and of their requests in progress. */
+interface Line {
+  readonly queue: WaitingCall[];
+  readonly waitingMax: number;
   flights: number;
   readonly most: number;
   readonly mostWithoutBatches: number;

@@ -27,7 +27,7 @@ export type SilenceCause =
   | 'http_status'
   | 'rate_limited'
   | 'malformed'
-  /** It waited too long or behind too many calls, among transactions or isolated calls, and was not sent. */
+  /** It waited too long or behind too many calls, and was not sent. */
   | 'not_sent'
   /** The answer belongs to another chain and is dropped. */
   | 'wrong_chain';
