@@ -12,6 +12,7 @@ import { MemoryLaneStore } from '../../../test/twins/settlement/ledger/memory-la
 import { LeaseLostError } from '../../protocol/errors.js';
 import type { HeldLane } from '../ledger/lane-store.js';
 import { HANGS_AFTER_MS, LaneRunner } from './lane-runner.js';
+import { ChannelsInFlight } from './sending/channels-in-flight.js';
 
 const LEASE_MS = 10 * HANGS_AFTER_MS;
 
@@ -44,6 +45,7 @@ function aRunner(
     gasEstimates: { typical: 100_000n, raise: () => undefined },
     suspensions: { noteRevert: () => undefined, isSuspended: () => false },
     assetSuspensions: { suspended: [], noteWithoutEvidence: () => undefined },
+    channels: new ChannelsInFlight(() => []),
     budgets: { laneWei: undefined, payeeWei: undefined },
     preparationReader: undefined,
     events: { finished: () => undefined, conditionChanged: () => undefined },

@@ -32,6 +32,7 @@ import { Preparations } from './preparing/preparations.js';
 import { LaneRecovery } from './recovery/lane-recovery.js';
 import { RefillSending, type Treasury } from './refilling/refill-sending.js';
 import { Broadcaster } from './sending/broadcaster.js';
+import type { ChannelsInFlight } from './sending/channels-in-flight.js';
 import { GasBalance } from './sending/gas-balance.js';
 import { LaneReadiness } from './sending/lane-readiness.js';
 import { LaneSending } from './sending/lane-sending.js';
@@ -47,6 +48,7 @@ export interface ChainParts extends LaneLedger {
   readonly gasEstimates: GasEstimates;
   readonly suspensions: BatchSuspensions;
   readonly assetSuspensions: AssetSuspensions;
+  readonly channels: ChannelsInFlight;
   readonly budgets: DailyBudgets;
   /** The suffix of the calldata of a transaction with several payments. */
   readonly batchSuffix?: Hex | undefined;
@@ -209,17 +211,13 @@ export class LaneRunner {
     return () => this.#isRunning && this.#run === run;
   }
 
-  /**
-   * @returns `undefined` while it makes progress.
-   *
-   * How long it has tried to open the lane, ms.
-   */
+  /** The loop that makes no progress; `undefined` while all do. */
   get hangingIn(): string | undefined {
     const before = this.options.clock.steady() - HANGS_AFTER_MS;
     return [...this.#roundAt].find(([, at]) => at < before)?.[0];
   }
 
-  /** Ends a hanging run. Its lease has to be released before, so that it cannot write. */
+  /** How long it has tried to open the lane, ms. */
   get resyncingMs(): number {
     const since = this.#resyncingSince;
     return since === undefined || !this.#isRunning ? 0 : this.options.clock.steady() - since;

@@ -38,6 +38,7 @@ import type { LaneEvents, TransactionSigner } from './ports.js';
 import { ChainPreparationReader } from './preparing/chain-preparation-reader.js';
 import { RefillSigner } from './refilling/refill-signer.js';
 import { ChainBatchSimulator } from './sending/chain-batch-simulator.js';
+import { ChannelsInFlight } from './sending/channels-in-flight.js';
 import { FeeOracle } from './sending/fee-oracle.js';
 import { MeasuredGasEstimates } from './sending/gas-estimates.js';
 import { LaneSigner } from './sending/lane-signer.js';
@@ -171,6 +172,10 @@ export class Lanes {
       gasEstimates,
       suspensions: new BatchSuspension(),
       assetSuspensions,
+      // A lane that another process has now keeps old attempts in memory here.
+      channels: new ChannelsInFlight(() =>
+        worker.slots.flatMap(({ held, runner }) => (held ? runner.state.pending : [])),
+      ),
       budgets: {
         laneWei: network.dailyGasBudgetWei,
         payeeWei: network.dailyPayeeGasBudgetWei,

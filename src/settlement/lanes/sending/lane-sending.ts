@@ -1,3 +1,4 @@
+import type { Hex } from 'viem';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { ChainUnavailableError } from '../../../protocol/errors.js';
 import { channelsRaisedBy, chargedTo } from '../../../protocol/payment/payment-facts.js';
@@ -16,6 +17,7 @@ import type {
 import type { Preparations } from '../preparing/preparations.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Broadcaster } from './broadcaster.js';
+import type { ChannelsInFlight } from './channels-in-flight.js';
 import type { LaneReadiness } from './lane-readiness.js';
 import type { PreflightResult, SendGroup } from './preflight-result.js';
 
@@ -39,6 +41,7 @@ interface LaneSendingOptions {
   readonly suspensions: BatchSuspensions;
   readonly unresolved: UnresolvedUses;
   readonly preparations: Preparations;
+  readonly channels: ChannelsInFlight;
   readonly events: LaneEvents;
   readonly batchRules: Omit<BatchRules, 'maxGas'>;
   /** Milliseconds; 0 for a chain that mines on demand. */
@@ -199,24 +202,18 @@ export class LaneSending implements Sending {
     for (const group of groups) {
       if (!canSend || !this.options.state.hasRoom || !isGoing()) {
         await this.#giveBack(held, group.items);
-      } else if (this.#isBehindAnother(group)) {
+      } else if (this.options.channels.hasAny(channelsOf(group))) {
         await this.#giveBack(held, group.items, UNDECIDED_MS);
       } else if (!this.options.readiness.canPayFor(group.gas)) {
         // The lane continues with what it can afford; only these wait.
         this.options.state.fellShort();
         await this.#giveBack(held, group.items, UNPAID_MS);
       } else {
-        canSend = await this.#sendOne(held, group, blockNumber);
+        canSend = await this.options.channels.during(channelsOf(group), () =>
+          this.#sendOne(held, group, blockNumber),
+        );
       }
     }
-  }
-
-  /** Whether a claim in flight may leave it nothing to bring: its simulation did not see that one. */
-  #isBehindAnother({ items }: SendGroup<TakenSettlement>): boolean {
-    const channels = items.flatMap(({ payment }) => channelsRaisedBy(payment));
-    if (channels.length === 0) return false;
-    const { pending } = this.options.state;
-    return channels.some((id) => pending.some((tracked) => tracked.channels.has(id)));
   }
 
   /** @returns whether the lane can go on sending now. */
@@ -308,4 +305,8 @@ export class LaneSending implements Sending {
       maxGas: payable < most ? payable : most,
     };
   }
+}
+
+function channelsOf({ items }: SendGroup<TakenSettlement>): readonly Hex[] {
+  return items.flatMap(({ payment }) => channelsRaisedBy(payment));
 }

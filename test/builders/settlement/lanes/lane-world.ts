@@ -35,6 +35,7 @@ import {
 } from '../../../../src/settlement/lanes/refilling/refill-sending.js';
 import { RefillSigner } from '../../../../src/settlement/lanes/refilling/refill-signer.js';
 import { Broadcaster } from '../../../../src/settlement/lanes/sending/broadcaster.js';
+import { ChannelsInFlight } from '../../../../src/settlement/lanes/sending/channels-in-flight.js';
 import { GasBalance } from '../../../../src/settlement/lanes/sending/gas-balance.js';
 import { LaneReadiness } from '../../../../src/settlement/lanes/sending/lane-readiness.js';
 import { LaneSending } from '../../../../src/settlement/lanes/sending/lane-sending.js';
@@ -488,6 +489,7 @@ export class LaneWorld {
         readiness,
         preparations,
         isRetiring: false,
+        channels: new ChannelsInFlight(() => state.pending),
         simulator: {
           hasDecided: false,
           clear: () => undefined,
