@@ -371,7 +371,7 @@ export interface Ending {
 export interface FinishResult {
   /**
    * Settlements that did not end: their success, or an included 202, was acknowledged, and the attempt died with the
-   * authorization unused. They are resubmitted until their deadline.
+   * authorization unused. They are resubmitted until their deadline; what no goods depend on, for about an hour.
    */
   readonly resubmitted: readonly string[];
 }

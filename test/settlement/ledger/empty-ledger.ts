@@ -66,10 +66,11 @@ export async function emptyLedger(
       claimants.set(claimed.id, requester);
       return claimed.id;
     },
-    tell: async (id) => {
+    tell: async (id, resubmissions = 0) => {
       const requester = claimants.get(id) ?? aRequester();
       const { kind } = await requests.redeem({ chainId: CHAIN, id }, requester, 'included');
       if (kind !== 'sold') throw new Error(kind);
+      if (resubmissions > 0) await redis.hset(recordKey(CHAIN, id), 'again', resubmissions);
     },
     stateOf: async (id) => {
       const stage = await redis.hget(recordKey(CHAIN, id), 'stage');

@@ -14,7 +14,7 @@ for i = 3, #KEYS do
     local reason = ARGV[i + 2]
     if is_early(r) then
       conclude(r, 'refused', { reason = reason }, life)
-    elseif not (r.sale == 'sold' and r.told) then
+    elseif not is_owed(r) then
       conclude(r, 'finalized_unpaid_reverted', { reason = reason }, life)
     elseif now() > tonumber(r.deadline) * 1000 then
       conclude(r, 'expired', { reason = reason }, life)

@@ -27,8 +27,12 @@ export interface LaneStoreHarness {
   readonly store: LaneLedger;
   /** @returns the id of the claim. */
   claim(payment: AcceptedPayment, options?: { readonly isAsync?: boolean }): Promise<string>;
-  /** Acknowledges success to a requester. */
-  tell(id: string): Promise<void>;
+  /**
+   * Acknowledges success to a requester.
+   *
+   * @param resubmissions - how often it was resubmitted since.
+   */
+  tell(id: string, resubmissions?: number): Promise<void>;
   stateOf(id: string): Promise<SettlementState | undefined>;
   /** The transaction that a finished claim names. */
   transactionOf(id: string): Promise<Hex | undefined>;
@@ -586,6 +590,34 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       // The chain does not want it now: it is put off, and not refused.
       await store.queue.refuse(held, [{ id, reason: 'invalid_exact_evm_insufficient_balance' }]);
       expect(await states(id)).toEqual(['queued']);
+    });
+
+    it('gives up after an hour what no goods depend on, by its transaction and by its simulation', async () => {
+      const parties = { payer: PAYER, receiver: PAYER, authorizer: PAYER };
+      const ids: string[] = [];
+      for (const [index, resubmissions] of [59, 60, 60].entries()) {
+        const authorization = channelMoves(parties, index + 1).claim;
+        const id = await harness.claim(anAcceptedPayment({ authorization }));
+        await store.queue.ready(CHAIN, [id]);
+        await store.queue.take(held, 1);
+        const attempt = anAttempt(index, [id], 100 + index);
+        await store.attempts.allocate(held, attempt, aBudget(10n));
+        await store.attempts.include(held, index, BLOCK, 1, [{ id, logIndex: undefined }]);
+        await harness.tell(id, resubmissions);
+        await store.attempts.uninclude(held, index, [id]);
+        ids.push(id);
+      }
+      const [again = '', over = '', refused = ''] = ids;
+      const ending = { state: 'reverted', isPaid: false } as const;
+      const { resubmitted } = await store.endings.finish(held, 0, [{ id: again, ...ending }]);
+      expect(resubmitted).toEqual([again]);
+      expect(await store.endings.finish(held, 1, [{ id: over, ...ending }])).toEqual({
+        resubmitted: [],
+      });
+      await store.endings.requeue(held, 2, 1n, [refused]);
+      await store.queue.take(held, 1);
+      await store.queue.refuse(held, [{ id: refused, reason: 'asset_suspended' }]);
+      expect(await states(again, over, refused)).toEqual(['queued', 'reverted', 'reverted']);
     });
 
     it('parks what cannot be told, hands it out when it is due, and takes its end', async () => {

@@ -32,6 +32,7 @@ export interface Claim {
   isAsync: boolean;
   wasIncluded: boolean;
   isResubmitted: boolean;
+  resubmissions: number;
   lane: string | undefined;
   accountNonce: number | undefined;
   hashes: Hex[];
@@ -49,6 +50,7 @@ export interface Claim {
 
 /** Pauses before a told settlement is sent again, milliseconds. */
 const COLLECT_PAUSES_MS = [0, 5000, 15_000, 60_000] as const;
+const RESUBMISSIONS_MOST = 60;
 
 /** The claims of a ledger in memory, and what requesters and workers without a lane do with them. */
 export class MemoryClaims {
@@ -72,6 +74,7 @@ export class MemoryClaims {
       isAsync,
       wasIncluded: false,
       isResubmitted: false,
+      resubmissions: 0,
       lane: undefined,
       accountNonce: undefined,
       hashes: [],
@@ -90,9 +93,11 @@ export class MemoryClaims {
   }
 
   /** Acknowledges success to a requester. */
-  tell(id: string): void {
+  tell(id: string, resubmissions = 0): void {
     const claim = this.#claims.get(id);
-    if (claim !== undefined) claim.isAcknowledged = true;
+    if (claim === undefined) return;
+    claim.isAcknowledged = true;
+    claim.resubmissions = resubmissions;
   }
 
   withdraw(id: string): boolean {
@@ -157,7 +162,7 @@ export class MemoryClaims {
 
   end(claim: Claim, ending: Ending): void {
     const isOurs = claim.isAcknowledged || (claim.isAsync && claim.wasIncluded);
-    if (ending.state === 'reverted' && isOurs) {
+    if (ending.state === 'reverted' && isOurs && !this.isGivenUp(claim)) {
       this.collect(claim);
       return;
     }
@@ -166,12 +171,18 @@ export class MemoryClaims {
     this.unbind(claim);
   }
 
+  /** Whether it was resubmitted often enough: no goods depend on it. */
+  isGivenUp({ payment, resubmissions }: Claim): boolean {
+    return ['n', 'c'].includes(inFlightKindOf(payment)) && resubmissions >= RESUBMISSIONS_MOST;
+  }
+
   collect(claim: Claim): boolean {
     if (!this.move(claim, 'recollect')) return false;
-    const pause = COLLECT_PAUSES_MS[Math.min(claim.tries, COLLECT_PAUSES_MS.length - 1)] ?? 0;
+    const step = Math.min(claim.resubmissions, COLLECT_PAUSES_MS.length - 1);
+    const pause = COLLECT_PAUSES_MS[step] ?? 0;
     claim.isResubmitted = true;
     claim.dueAt = this.now() + pause;
-    claim.tries += 1;
+    claim.resubmissions += 1;
     claim.sinceBlock ??= 0n;
     this.unbind(claim);
     return true;

@@ -13,8 +13,8 @@ laneStoreContract('a ledger in memory', () => {
       store.claims.claim(`claim-${claims}`, payment, options);
       return Promise.resolve(`claim-${claims}`);
     },
-    tell: (id) => {
-      store.claims.tell(id);
+    tell: (id, resubmissions) => {
+      store.claims.tell(id, resubmissions);
       return Promise.resolve();
     },
     stateOf: (id) => Promise.resolve(store.claims.stateOf(id)),

@@ -112,7 +112,7 @@ export class MemoryQueue implements LaneQueue {
     const reasons = new Map(refusals.map(({ id, reason }) => [id, reason]));
     return this.#stepInWork(held, [...reasons.keys()], (claim) => {
       claim.reason = reasons.get(claim.id);
-      if (claim.isResubmitted) claims.collect(claim);
+      if (claim.isResubmitted && !claims.isGivenUp(claim)) claims.collect(claim);
       else claims.move(claim, claim.hashes.length === 0 ? 'refused' : UNPAID);
     });
   }

@@ -14,7 +14,7 @@ local function end_record(r, from, life)
   end
   local state, paid = ARGV[from], ARGV[from + 1] == '1'
   local event = EVENT_OF[state] or (paid and 'used_by_other_paid' or 'used_by_other_unpaid')
-  if state == 'reverted' and r.sale == 'sold' and r.told then
+  if state == 'reverted' and is_owed(r) then
     local tx = given(2)
     local is_again = tx and resubmit(r, 'tx', tx) or not tx and resubmit(r)
     return is_again and 'again' or nil

@@ -580,6 +580,18 @@ end
 -- ---------------------------------------------------------------- resubmitting
 
 local AGAIN_AFTER_MS = { 0, 5000, 15000, 60000 }
+-- How often what no goods depend on is resubmitted, within an hour: it may have no deadline.
+local AGAIN_MOST = 60
+
+-- Whether success was acknowledged, so that an unpaid end is no end. What no goods depend on is given up after a while:
+-- its seller can ask for it again.
+local function is_owed(r)
+  if r.sale ~= 'sold' or not r.told then return false end
+  if not takes_nothing(r.kind) or r.again < AGAIN_MOST then return true end
+  redis.call('HSET', r.redis_key, 'told', '')
+  r.told = false
+  return false
+end
 
 -- Success was acknowledged and the attempt died unpaid: the settlement goes back to the queue by itself, first at
 -- once, then with growing pauses. Further fields: name, value, ...
