@@ -240,6 +240,20 @@ describe('a simulated settlement', () => {
     expect(await simulating(calls).runner.simulate(SETTLEMENT)).toEqual({ status: 'unpaid' });
   });
 
+  it('too long for the pool of a node would not be taken, and is not asked about', async () => {
+    const { runner, asked } = aNode(() => result('0x'));
+    const sized = (bytes: number): Settlement => ({
+      ...SETTLEMENT,
+      call: { to: TOKEN, data: `0x${'00'.repeat(bytes)}` },
+    });
+    for (const work of ['simulate', 'prove'] as const) {
+      expect(await runner[work](sized(131_072))).toEqual({ status: 'halted' });
+    }
+    expect(asked).toEqual([]);
+    await runner.prove(sized(100_000)).catch(() => undefined);
+    expect(asked).not.toEqual([]);
+  });
+
   it('of a payer that pays itself moves nothing', async () => {
     const { runner } = simulating([done(word(1n)), done('0x'), done(word(1n))]);
     const effect = await runner.simulate({ ...SETTLEMENT, payTo: PAYER });

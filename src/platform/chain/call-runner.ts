@@ -33,6 +33,7 @@ import {
   effectCall,
   floorGasOf,
   intrinsicGasOf,
+  isTooLong,
   readSimulation,
   readSimulationAfter,
   simulationOf,
@@ -94,6 +95,7 @@ export class CallRunner {
     const { health } = this.parts;
     const { conduct, simulation } = health.contracts;
     const { call, gas, sender, token } = settlement;
+    if (isTooLong(call)) return NOT_TAKEN;
     const traffic = this.#trafficOf(settlement);
     if (conduct.isTrusted(token)) {
       if (await this.#returnsBesideOthers(settlement, traffic)) return PAID_AT_ITS_WORD;
@@ -114,6 +116,7 @@ export class CallRunner {
    */
   async prove(settlement: Settlement): Promise<Effect> {
     const { health } = this.parts;
+    if (isTooLong(settlement.call)) return NOT_TAKEN;
     const traffic = this.#trafficOf(settlement);
     return (await health.contracts.simulation.isSupported(health.endpoint))
       ? this.#simulateWhole(settlement, traffic)
@@ -333,6 +336,9 @@ const RAN: RpcOutcome = { kind: 'result', value: undefined };
 
 /** Rounds only distinguish whether the node answers. */
 const LIMITED: RpcOutcome = { kind: 'silent', cause: 'rate_limited' };
+
+/** Its transaction would not be taken, though a call of it may succeed. */
+const NOT_TAKEN: Effect = { status: 'halted' };
 
 /** Trusted code is believed when it returns. */
 const PAID_AT_ITS_WORD: Effect = { status: 'paid', gasUsed: undefined };

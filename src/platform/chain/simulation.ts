@@ -171,6 +171,14 @@ export function floorGasOf(call: Call): bigint {
   return 21_000n + 40n * bytesOf(call);
 }
 
+/** Nodes keep no larger transaction in their pools: 128 KiB, less what it holds beside the calldata. */
+const CALLDATA_MAX_BYTES = 131_072n - 512n;
+
+/** No node takes a transaction with this call, whatever it runs. */
+export function isTooLong(call: Call): boolean {
+  return bytesOf(call) > CALLDATA_MAX_BYTES;
+}
+
 function bytesOf({ data }: Call): bigint {
   return BigInt(Math.ceil((data.length - 2) / 2));
 }
