@@ -107,4 +107,47 @@ describe('GasBalance', () => {
     await expect(balance.refresh()).rejects.toThrow(ChainUnavailableError);
     expect(balance.settlementsLeft([], 1n)).toBe(0);
   });
+
+  it('is asked of all endpoints after one was too low, until that one says the same', async () => {
+    let asked = 0;
+    chain.balanceByAll = () => {
+      asked += 1;
+      return Promise.resolve(1000n);
+    };
+    const readAgain = async (): Promise<bigint> => {
+      await clock.pass(2000);
+      await balance.refresh();
+      await turns();
+      return balance.balanceWei;
+    };
+    answer = () => Promise.resolve(10n);
+    await balance.refresh();
+    await balance.confirm();
+    expect([balance.balanceWei, asked]).toEqual([1000n, 1]);
+    expect([await readAgain(), asked]).toEqual([1000n, 2]);
+    answer = () => Promise.resolve(1000n);
+    expect([await readAgain(), asked]).toEqual([1000n, 3]);
+    answer = () => Promise.resolve(700n);
+    expect([await readAgain(), asked]).toEqual([700n, 3]);
+  });
+
+  it('is confirmed beside the lane every two seconds at most', async () => {
+    let asked = 0;
+    chain.balanceByAll = () => {
+      asked += 1;
+      return asked === 1 ? Promise.resolve(20n) : away();
+    };
+    await clock.pass(2000);
+    balance.confirmBeside();
+    balance.confirmBeside();
+    await turns();
+    expect([balance.balanceWei, asked]).toEqual([20n, 1]);
+    await clock.pass(1999);
+    balance.confirmBeside();
+    expect(asked).toBe(1);
+    await clock.pass(1);
+    balance.confirmBeside();
+    await turns();
+    expect([balance.balanceWei, asked]).toEqual([20n, 2]);
+  });
 });
