@@ -69,7 +69,7 @@ npm run test:all         both
   Runs the official end-to-end harness of x402 against this build: see docs/conformance.md.
   --harness DIR   its folder e2e, built as its own README says
   --min --seed=N --versions=LIST --schemes=LIST --servers=LIST --clients=LIST --transport=LIST --endpoints=LIST
-  --extensions=LIST --parallel --concurrency=N
+  --extensions=LIST --parallel --concurrency=N --verbose --log=FILE
                   passed on to it`,
   deploy: `npm run check:deploy
   Builds the image, runs it and docker-compose.yml, and checks the Helm chart.`,

@@ -2,25 +2,19 @@
  * Runs the official end-to-end harness of x402 against this build. The harness has to be there, built as its own README
  * says; nothing of it is part of this repository.
  */
-import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { describeResult, type Entry, PrintedScenarios } from './results.js';
 import { startOfficialWorld } from './world.js';
 
 const NAME = 'x402-facilitator';
 const PROXY = fileURLToPath(new URL('./proxy', import.meta.url));
-
-interface Scenario {
-  readonly passed: boolean;
-  readonly server: string;
-  readonly client: string;
-}
-
-interface Results {
-  readonly summary: { readonly total: number; readonly passed: number; readonly failed: number };
-  readonly results: readonly Scenario[];
-}
+/** Beyond the time that a server of the harness has to start. Once one of them ends there, the harness waits without end. */
+const SILENCE_MS = 5 * 60_000;
+const NODE_OF_HARNESS = 22;
 
 /** What the person who starts this can mend: a line, and the exit code 2. */
 function refuse(problem: string): never {
@@ -44,22 +38,65 @@ function readArguments(): { readonly harness: string; readonly own: readonly str
   return { harness, own: given.filter((_, index) => index !== at && index !== at + 1) };
 }
 
-function runHarness(
-  harness: string,
-  own: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  output: string,
-): Promise<number> {
+/** Without these its scenarios fail one by one, and none of them says why. */
+function checkPrograms(): void {
+  for (const program of ['pnpm', 'lsof', 'curl']) {
+    if (spawnSync('sh', ['-c', `command -v ${program}`]).status === 0) continue;
+    refuse(`${program} was not found: the harness runs it`);
+  }
+  const version = spawnSync('node', ['--version'], { encoding: 'utf8' }).stdout.trim();
+  if (Number(/^v(\d+)/u.exec(version)?.[1]) >= NODE_OF_HARNESS) return;
+  refuse(`node is ${version} in PATH: the harness needs ${NODE_OF_HARNESS} or newer there`);
+}
+
+const { harness, own } = readArguments();
+checkPrograms();
+const proxy = join(harness, 'facilitators', 'external-proxies', NAME);
+/** What the harness writes itself, at the end of a whole run. */
+const written = join(proxy, 'results.json');
+const output = resolve('official-results.json');
+const scenarios = new PrintedScenarios();
+const begun = Date.now();
+/** Why the run was ended before its end. */
+let stopped: string | undefined;
+let stop = (): void => undefined;
+
+/** After each scenario: what was played is kept, however the run ends. */
+function keep(): void {
+  const all = scenarios.all();
+  const file = {
+    options: own,
+    begun: new Date(begun).toISOString(),
+    written: new Date().toISOString(),
+    chosen: scenarios.chosen,
+    stopped,
+    scenarios: all,
+  };
+  writeFileSync(output, `${JSON.stringify(file, null, 2)}\n`);
+}
+
+function reportProgress(): void {
+  const ended = scenarios.all().filter(({ passed }) => passed !== undefined);
+  const failed = ended.filter(({ passed }) => passed === false).length;
+  const minutes = ((Date.now() - begun) / 60_000).toFixed(1);
+  console.log(
+    `--- ${ended.length} of ${scenarios.chosen ?? '?'} played, ${failed} failed, ${minutes} min`,
+  );
+}
+
+function runHarness(environment: Readonly<Record<string, string>>): Promise<number> {
   const fixed = [
     `--facilitators=${NAME}`,
     '--families=evm',
     '--testnet',
-    `--output-json=${output}`,
+    `--output-json=${written}`,
   ];
   const programs = join(harness, 'node_modules', '.bin');
   const child = spawn(join(programs, 'tsx'), ['test.ts', ...fixed, ...own], {
     cwd: harness,
-    stdio: 'inherit',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // The harness leaves its servers running when it is ended: all of its group are ended here.
+    detached: true,
     // The harness starts scripts of its own by the name tsx.
     env: {
       ...process.env,
@@ -67,42 +104,63 @@ function runHarness(
       PATH: `${programs}${delimiter}${process.env['PATH'] ?? ''}`,
     },
   });
+  const end = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // All of them have ended.
+    }
+  };
+  stop = end;
+  let silence = setTimeout(() => undefined, 0);
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      stopped = `the harness printed nothing for ${SILENCE_MS / 60_000} minutes`;
+      end();
+    }, SILENCE_MS);
+    console.log(line);
+    if (!scenarios.read(line)) return;
+    keep();
+    reportProgress();
+  });
   return new Promise((done, fail) => {
     child.on('error', fail);
-    child.on('exit', (code) => {
+    child.on('close', (code) => {
+      clearTimeout(silence);
+      end();
       done(code ?? 1);
     });
   });
 }
 
-function summarize(output: string): void {
-  if (!existsSync(output)) {
-    console.log('The harness has written no results.');
-    return;
-  }
-  const { summary, results } = JSON.parse(readFileSync(output, 'utf8')) as Results;
-  const counts = new Map<string, { passed: number; all: number }>();
-  for (const { passed, server, client } of results) {
-    for (const name of [`server ${server}`, `client ${client}`]) {
-      const count = counts.get(name) ?? { passed: 0, all: 0 };
-      counts.set(name, { passed: count.passed + Number(passed), all: count.all + 1 });
-    }
-  }
-  for (const [name, { passed, all }] of [...counts].sort())
-    console.log(`  ${name}: ${passed} of ${all}`);
-  console.log(`${summary.passed} of ${summary.total} scenarios passed; results: ${output}`);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    stopped = `ended by ${signal}`;
+    stop();
+  });
 }
 
-const { harness, own } = readArguments();
-const proxy = join(harness, 'facilitators', 'external-proxies', NAME);
-const output = resolve('official-results.json');
 rmSync(output, { force: true });
+rmSync(proxy, { recursive: true, force: true });
 mkdirSync(proxy, { recursive: true });
 cpSync(PROXY, proxy, { recursive: true });
 const world = await startOfficialWorld();
 try {
-  process.exitCode = await runHarness(harness, own, world.environment, output);
-  summarize(output);
+  const code = stopped === undefined ? await runHarness(world.environment) : 1;
+  if (existsSync(written)) {
+    const { results } = JSON.parse(readFileSync(written, 'utf8')) as { results: readonly Entry[] };
+    scenarios.add(results);
+  } else {
+    stopped ??= 'the harness ended without a result';
+  }
+  keep();
+  console.log(describeResult(harness, scenarios.all()));
+  if (stopped !== undefined) {
+    console.log(`NOT WHOLE: ${stopped}; ${scenarios.chosen ?? '?'} scenarios were chosen`);
+  }
+  console.log(`results: ${output}`);
+  process.exitCode = stopped === undefined ? code : 1;
 } finally {
   rmSync(proxy, { recursive: true, force: true });
   await world.stop();
