@@ -11,6 +11,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 
 FROM packages AS build
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY scripts/pack.mjs scripts/pack.mjs
 COPY src src
 RUN npm run build
 
@@ -41,4 +42,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 4022}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # As `npm run start:prod`: a bound for what V8 keeps beyond what it needs.
-CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/main.js"]
+CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/packed/main.js"]

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import type { Address } from 'viem';
 import { sandboxAccount } from '../sandbox/accounts.js';
 import { startPostgres } from '../sandbox/postgres.js';
 import { freePort } from '../sandbox/processes.js';
 import { startRedis } from '../sandbox/redis.js';
-import type { Service } from '../sandbox/service.js';
+import { productionMain, type Service } from '../sandbox/service.js';
 import {
   type BuildRow,
   buildRow,
@@ -56,8 +55,8 @@ const SIDES: readonly Side[] = ['this', 'other'];
 const options = readArguments(7, {}, undefined, ['only', 'node', 'node-options', 'set']);
 const [against] = options.positional;
 if (against === undefined) throw new Error('name the folder of another clone, or "history"');
-const otherMain = resolve(join(against, 'dist', 'main.js'));
-if (against !== 'history' && !existsSync(otherMain)) {
+const otherMain = against === 'history' ? undefined : productionMain(against);
+if (otherMain !== undefined && !existsSync(otherMain)) {
   throw new Error(`${otherMain} is not there: run "npm ci && npm run build" in that clone`);
 }
 
@@ -96,7 +95,7 @@ async function startBoth(): Promise<Readonly<Record<Side, Service>>> {
   const other = await stage.ours(
     { REDIS_URL: redis.url, SIGNER_KEYS: sandboxAccount(3).key },
     [],
-    against === 'history' ? undefined : otherMain,
+    otherMain,
   );
   return { this: ours, other };
 }

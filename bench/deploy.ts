@@ -1,5 +1,4 @@
-import { resolve } from 'node:path';
-import type { Service } from '../sandbox/service.js';
+import { productionMain, type Service } from '../sandbox/service.js';
 import { delay } from '../src/platform/concurrency/timing.js';
 import { beginAudit } from './support/chain-audit.js';
 import { readArguments } from './support/command-line.js';
@@ -60,7 +59,7 @@ const bodiesFor = (seconds: number): readonly string[] =>
   stage.factory.make('eip3009', Math.ceil(rate * seconds));
 try {
   const [clone] = options.positional;
-  const old = await stage.ours({}, [], clone && resolve(clone, 'dist', 'main.js'));
+  const old = await stage.ours({}, [], clone && productionMain(clone));
   const audit = await beginAudit(stage.client, stage.factory, 'eip3009', [OUR_SIGNER.address]);
   const isReplaced = new AbortController();
   // Signing keeps this process from sending.

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BUILT_MAIN } from '../sandbox/service.js';
 import { readArguments } from './support/command-line.js';
 import {
   type CpuProfile,
@@ -32,7 +33,7 @@ const machine = describeMachine();
 const folder = mkdtempSync(join(tmpdir(), 'x402-profile-'));
 const stage = await BenchStage.build(options.seed);
 try {
-  const service = await stage.ours({}, ['--cpu-prof', `--cpu-prof-dir=${folder}`]);
+  const service = await stage.ours({}, ['--cpu-prof', `--cpu-prof-dir=${folder}`], BUILT_MAIN);
   const load = { url: service.url, path, concurrency, problemOf };
   await runLoad({ ...load, bodies: stage.factory.make(kind, warmUp) });
   const bodies = stage.factory.make(kind, measured);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort, type Started, startProgram } from './processes.js';
 
@@ -10,17 +11,30 @@ export interface Service extends Started {
   log(): string;
 }
 
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The built service, file by file. */
-export const BUILT_MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+export const BUILT_MAIN = join(ROOT, 'dist', 'main.js');
 /** The built service, or the same build in another form: the tests start it from one file. */
 export const SERVICE_MAIN = process.env['SERVICE_MAIN'] ?? BUILT_MAIN;
-const { scripts } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { readonly scripts: Readonly<Record<'start:prod', string>> };
+
+/** How `npm run start:prod` starts the build in a clone of this repository. */
+function startCommand(clone: string): readonly string[] {
+  const text = readFileSync(join(clone, 'package.json'), 'utf8');
+  const { scripts } = JSON.parse(text) as {
+    readonly scripts: Readonly<Record<'start:prod', string>>;
+  };
+  return scripts['start:prod'].split(' ');
+}
+
+/** The file that `npm run start:prod` starts in a clone: the service as operators run it. */
+export function productionMain(clone = ROOT): string {
+  return resolve(clone, startCommand(clone).at(-1) ?? '');
+}
+
 /** Options of the Node that runs it, with blanks between them: those of `npm run start:prod`, unless others are given. */
-const SERVICE_NODE_OPTIONS = (process.env['SERVICE_NODE_OPTIONS'] ?? scripts['start:prod'])
-  .split(' ')
-  .filter((option) => option.startsWith('-'));
+const SERVICE_NODE_OPTIONS = (
+  process.env['SERVICE_NODE_OPTIONS']?.split(' ') ?? startCommand(ROOT)
+).filter((option) => option.startsWith('-'));
 
 /** So many services of a process are kept with their logs; a long run starts thousands. */
 const KEPT_SERVICES = 20;

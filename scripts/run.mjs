@@ -362,10 +362,17 @@ function newestIn(path) {
 const BUILT = join(ROOT, 'node_modules', '.cache', 'built');
 
 function build() {
-  const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'];
+  const sources = [
+    'src',
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'nest-cli.json',
+    'scripts/pack.mjs',
+  ];
   const newest = String(Math.max(...sources.map((path) => newestIn(join(ROOT, path)))));
   const isFresh =
-    existsSync(join(ROOT, 'dist', 'main.js')) &&
+    existsSync(join(ROOT, 'dist', 'packed', 'main.js')) &&
     existsSync(BUILT) &&
     readFileSync(BUILT, 'utf8') === newest;
   if (isFresh) return;

@@ -32,6 +32,7 @@ export const CORE = {
   'history/webhooks': 25,
   // Operators.
   'operations/start': 30,
+  'operations/packed': 20,
   'operations/health': 87,
   'operations/metrics': 39,
   'operations/access/admin': 44,

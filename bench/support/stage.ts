@@ -4,7 +4,7 @@ import { type Anvil, startAnvil } from '../../sandbox/anvil.js';
 import { deploySandbox, type SandboxClient, sandboxClient } from '../../sandbox/deploy.js';
 import { freePort, type Started, startProgram } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
-import { type Service, startService } from '../../sandbox/service.js';
+import { productionMain, type Service, startService } from '../../sandbox/service.js';
 import { PaymentFactory } from './payment-factory.js';
 import { SeededBytes } from './seeded-bytes.js';
 
@@ -83,13 +83,13 @@ export class BenchStage {
   }
 
   /**
-   * @param main - of another build than this one.
+   * @param main - another build than this one as `npm run start:prod` starts it.
    * @param node - the program of another Node.
    */
   async ours(
     more: Readonly<Record<string, string>> = {},
     nodeOptions: readonly string[] = [],
-    main?: string,
+    main = productionMain(),
     node?: string,
   ): Promise<Service> {
     const settings = this.settings(more);

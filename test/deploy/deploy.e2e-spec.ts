@@ -50,7 +50,7 @@ describe('Dockerfile', () => {
 
   it('starts the service as the package does', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const [, command = ''] = /^CMD (\["node".*"dist\/main\.js"\])$/m.exec(text) ?? [];
+    const [, command = ''] = /^CMD (\["node".*"dist\/packed\/main\.js"\])$/m.exec(text) ?? [];
     expect((JSON.parse(command) as string[]).join(' ')).toBe(scripts['start:prod']);
   });
 
