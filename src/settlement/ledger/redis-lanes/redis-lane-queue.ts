@@ -3,12 +3,11 @@ import { AppConfig } from '../../../platform/config/app-config.js';
 import { redisCall } from '../../../platform/redis/redis-scripts.js';
 import type { AcceptedPayment } from '../../../protocol/payment/accepted-payment.js';
 import { decodePayment } from '../../../protocol/payment/accepted-payment-codec.js';
-import { isFinishedStage } from '../../model/settlement-machine.js';
 import { ALL_PLACES, type PlacesInUse } from '../../model/sponsoring-machine.js';
 import * as keys from '../keys.js';
 import type { HeldLane, LaneQueue, Refusal, SweepResult, TakenSettlement } from '../lane-store.js';
 import { LedgerScripts } from '../ledger-scripts.js';
-import { readSentBefore, readStage } from '../record.js';
+import { readSentBefore } from '../record.js';
 import { asText, asTexts } from '../reply.js';
 import { type LedgerLifetimes, lifeOf, RESTATE_MS } from '../settlement-store.js';
 import { LANE_SCRIPTS } from './lane-scripts.js';
@@ -29,7 +28,9 @@ export class RedisLaneQueue implements LaneQueue {
     chainId: number,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, AcceptedPayment>> {
-    const texts = await redisCall('paymentsOf', this.#fieldsOf(chainId, ids, 'payment'));
+    const redis = this.scripts.ledger.of(chainId);
+    const reading = ids.map((id) => redis.hget(keys.recordKey(chainId, id), 'payment'));
+    const texts = await redisCall('paymentsOf', Promise.all(reading));
     const payments = new Map<string, AcceptedPayment>();
     ids.forEach((id, index) => {
       const text = texts[index];
@@ -39,11 +40,11 @@ export class RedisLaneQueue implements LaneQueue {
   }
 
   async finishedOf(chainId: number, ids: readonly string[]): Promise<readonly string[]> {
-    const stages = await redisCall('finishedOf', this.#fieldsOf(chainId, ids, 'stage'));
-    return ids.filter((_, index) => {
-      const stage = stages[index];
-      return stage == null || isFinishedStage(readStage(stage));
-    });
+    if (ids.length === 0) return [];
+    const live = keys.listKey(chainId, 'live');
+    const redis = this.scripts.ledger.of(chainId);
+    const claimedAt = await redisCall('finishedOf', redis.zmscore(live, ...ids));
+    return ids.filter((_, index) => claimedAt[index] == null);
   }
 
   async ready(chainId: number, ids: readonly string[]): Promise<number> {
@@ -74,16 +75,6 @@ export class RedisLaneQueue implements LaneQueue {
       await this.scripts.run(chainId, { script: LANE_SCRIPTS.sweep, keys: lists, args }),
     );
     return { ready: Number(ready), expired };
-  }
-
-  /** One field of each record, in the order of the ids. */
-  #fieldsOf(
-    chainId: number,
-    ids: readonly string[],
-    field: 'payment' | 'stage',
-  ): Promise<(string | null)[]> {
-    const redis = this.scripts.ledger.of(chainId);
-    return Promise.all(ids.map((id) => redis.hget(keys.recordKey(chainId, id), field)));
   }
 
   async take(
