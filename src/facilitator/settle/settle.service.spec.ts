@@ -496,9 +496,14 @@ describe('SettleService', () => {
       errorReason: 'network_unavailable',
       transaction: '',
     });
+    const id = liveOf(payment);
     store.outage = 'none';
     store.claim = claim;
     await pass(1000);
+    // No requester waits for it any more, so no lane takes it.
+    expect(() => {
+      store.happens(id, 'taken');
+    }).toThrow(/cannot happen in withdrawn/);
     // The seller asks again, and is not told that it was there before.
     const again = settle(payment);
     await pay(payment);

@@ -61,6 +61,16 @@ describe('bumpedFees', () => {
     expect(bumpedFees(previous, { agreed: highest, highest })?.maxFeePerGas).toBe(5n * GWEI);
   });
 
+  it('goes by what was offered where the market of every endpoint is above the cap', () => {
+    const previous = { maxFeePerGas: GWEI, maxPriorityFeePerGas: GWEI };
+    const highest = { ...market, baseFeePerGas: 6n * GWEI };
+    const bumped = (GWEI * 9n) / 8n + 1n;
+    expect(bumpedFees(previous, { highest })).toEqual({
+      maxFeePerGas: bumped,
+      maxPriorityFeePerGas: bumped,
+    });
+  });
+
   it('stops at the cap', () => {
     const previous = { maxFeePerGas: 4_500_000_000n, maxPriorityFeePerGas: 4_500_000_000n };
     expect(bumpedFees(previous, { highest: market })).toBeUndefined();
@@ -81,6 +91,7 @@ describe('leastTipToOffer', () => {
     ['both want more than is paid', [7n * GWEI, 50n * GWEI], 7n * GWEI],
     ['the only one wants a little more', [GWEI / 10n], GWEI / 10n],
     ['the only one wants much more', [4n * GWEI], GWEI / 2n],
+    ['the only one wants all that is paid', [5n * GWEI], GWEI / 2n],
     ['the only one wants more than is paid', [7n * GWEI], 7n * GWEI],
   ])('where %s', (_, leastTips, expected) => {
     const shown = { named: 5n * GWEI, mined: 0n };
@@ -115,6 +126,7 @@ describe('leastTipUrged', () => {
 
   it('leaves an endpoint out that wants more than is paid, as long as another one does not', () => {
     expect(leastTipUrged([GWEI, 50n * GWEI], 5n * GWEI)).toBe(GWEI);
+    expect(leastTipUrged([GWEI, 5n * GWEI], 5n * GWEI)).toBe(5n * GWEI);
     expect(leastTipUrged([7n * GWEI, 50n * GWEI], 5n * GWEI)).toBe(7n * GWEI);
   });
 });

@@ -90,6 +90,13 @@ describe('groupForSending', () => {
   });
 });
 
+describe('batchGas', () => {
+  it('has room for each item, and for what Multicall3 does with it', () => {
+    expect(batchGas([])).toBe(30_000n);
+    expect(batchGas([100_000n, 50_000n])).toBe(196_000n);
+  });
+});
+
 describe('gasBoundOf', () => {
   it('is a part of the block, and never more than a transaction may have', () => {
     expect(gasBoundOf(8_000_000n)).toBe(2_000_000n);

@@ -44,21 +44,26 @@ interface World {
   /** Wei of the token that the payer has, and has approved. */
   readonly balance?: bigint;
   readonly allowance?: bigint;
-  readonly isNonceUsed?: boolean;
+  /** `undefined` where its word cannot be read. */
+  readonly isNonceUsed?: boolean | undefined;
   readonly missing?: string;
   readonly lane?: Hex | undefined;
 }
 
 function aWorld(world: World = {}): { chain: ChainReader; simulated: Settlement[] } {
   const { effect = { status: 'paid', gasUsed: undefined }, balance = 5000n } = world;
-  const { allowance = 5000n, isNonceUsed = false, missing } = world;
+  const { allowance = 5000n, missing } = world;
+  const isNonceUsed = 'isNonceUsed' in world ? world.isNonceUsed : false;
   const simulated: Settlement[] = [];
   const word = (value: bigint): CallOutcome => ({
     status: 'returned',
     data: `0x${uintWord(value)}`,
   });
   const call = ({ data }: Call): Promise<CallOutcome> => {
-    if (data.startsWith(NONCE_BITMAP)) return Promise.resolve(word(isNonceUsed ? 1n << 77n : 0n));
+    if (data.startsWith(NONCE_BITMAP)) {
+      if (isNonceUsed === undefined) return Promise.resolve({ status: 'returned', data: '0x' });
+      return Promise.resolve(word(isNonceUsed ? 1n << 77n : 0n));
+    }
     if (data.startsWith('0x70a08231')) return Promise.resolve(word(balance));
     if (data.startsWith('0xdd62ed3e')) return Promise.resolve(word(allowance));
     return Promise.resolve(word(1n));
@@ -283,7 +288,10 @@ describe('the scheme upto', () => {
       const { verdict, simulated } = await verdictOf({ amount: '0' }, { balance: 0n });
       expect(verdict.isValid).toBe(true);
       expect(simulated).toEqual([]);
-      expect(await reasonOf({ amount: '0' }, { isNonceUsed: true })).toBe('permit2_invalid_nonce');
+      for (const isNonceUsed of [true, undefined]) {
+        const reason = await reasonOf({ amount: '0' }, { isNonceUsed });
+        expect(reason).toBe('permit2_invalid_nonce');
+      }
       expect(await reasonOf({ amount: '0', signature: '0x12' })).toBe('invalid_permit2_signature');
     });
 

@@ -224,10 +224,12 @@ describe('Confirmer', () => {
       expect(learned.map(([, gas]) => gas)).toEqual(Array.from({ length: count }, () => 50_000n));
     });
 
-    it.each<[string, bigint, number]>([
-      ['soon: more may be on their way at once', 1n, 17],
-      ['late: no more than before', 2n, 16],
-    ])('what a block took %s', async (_, blocks, size) => {
+    it.each<[string, bigint, bigint, number]>([
+      ['soon: more may be on their way at once', 0n, 1n, 17],
+      ['late: no more than before', 0n, 2n, 16],
+      ['soon after the newest block of any endpoint, though another one was behind', 2n, 1n, 17],
+    ])('what a block took %s', async (_, behind, blocks, size) => {
+      lane.chain.behind = behind;
       await lane.send('a');
       lane.chain.latest += blocks;
       lane.chain.mine(lane.newest(0), { pays: ['a'] });
