@@ -46,11 +46,16 @@ export const settlementColumns = [
   },
   {
     name: 'State',
-    cell: ({ state, reason, sale, paid, payment }) =>
+    cell: ({ state, reason, sale, paid, payment, times }) =>
       html`<${State} name=${state} />
         ${payment?.action && html`<div class="quiet">channel: ${payment.action}</div>`}
         ${reason !== undefined && html`<div class="quiet">${reason}</div>`}
-        ${isUndelivered({ paid, sale, payment }) && html`<div class="quiet">not delivered yet</div>`}`,
+        ${
+          // An operator who closes it takes this time away.
+          times?.unclaimed !== undefined &&
+          isUndelivered({ paid, sale, payment }) &&
+          html`<div class="quiet">not delivered yet</div>`
+        }`,
   },
   {
     name: 'Amount',

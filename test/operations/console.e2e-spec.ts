@@ -89,14 +89,26 @@ describe.each([
 
   it('shows a payment that was made and not delivered, on every page that counts it', async () => {
     const unclaimed = aSettlement('unclaimed', Date.now() - 800_000, { sale: 'open' });
+    const at = new Date().toISOString();
+    Object.assign(unclaimed['times'] as object, { unclaimed: at });
     server.state.unclaimed = [unclaimed];
     await untilText('1 payment was made and not delivered');
     expect(await textOf('.tile.bad')).toContain('0.1 USDT');
     await press('.notice.bad a');
     await browser.until(`document.querySelectorAll('#settlements tbody tr').length === 1`);
     expect(await placeOf()).toContain('sale=unclaimed');
+    await untilText('not delivered yet');
     await press('#settlements tbody a');
     await untilText('it sends the same settle again');
+    server.state.unclaimed = [];
+  });
+
+  it('says nothing of a payment that an operator closed as delivered by hand', async () => {
+    const closed = aSettlement('closed', Date.now() - 800_000, { sale: 'open' });
+    server.state.unclaimed = [closed];
+    await go('settlements?sale=unclaimed');
+    await browser.until(`document.querySelectorAll('#settlements tbody tr').length === 1`);
+    expect(await textOf('#settlements')).not.toContain('not delivered yet');
     server.state.unclaimed = [];
   });
 
