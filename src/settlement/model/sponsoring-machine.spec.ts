@@ -99,7 +99,16 @@ describe('the table of approvals that the operator pays for', () => {
     const lua = sponsoringLua();
     expect(lua).toContain(';funded.withdrawn=wasted:+payer+time;');
     expect(lua).toContain(';none.claimed=asked:;');
-    expect(lua).toContain('BLAMELESS = { no_gas = true, budget_exhausted = true }');
+    const written = [...lua.matchAll(/;(\w+\.\w+)=(?=\w)/g)].map(([, cell]) => cell);
+    const expected = cells.filter(([, , cell]) => cell !== '.');
+    expect(new Set(written)).toEqual(
+      new Set(expected.map(([state, event]) => `${state}.${event}`)),
+    );
+    expect(lua.split('\n').slice(1)).toEqual([
+      'local BLAMELESS = { no_gas = true, budget_exhausted = true }',
+      'local PLACE_MS = 60000',
+      '',
+    ]);
   });
 
   it('leaves places for six more assets, however many payers ask for one', () => {
