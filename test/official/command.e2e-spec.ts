@@ -135,4 +135,15 @@ describe('the command for the official harness', () => {
     expect(output()).toContain('1 passed without a transaction');
     expect(output()).toContain('2 of 4 scenarios passed');
   }, 180_000);
+
+  it('ends a harness that has written its result and does not end', async () => {
+    const entry = { client: 'buyer', server: 'seller', endpoint: ROUTE };
+    const written = JSON.stringify({
+      results: [1, 2].map((testNumber) => ({ ...entry, testNumber, passed: true })),
+    });
+    const { child, output } = start(`echo '${written}' > "$file"; echo written; sleep 600`);
+    expect(await ended(child)).toBe(0);
+    expect(results().stopped).toBeUndefined();
+    expect(output()).toContain('2 of 2 scenarios passed');
+  }, 180_000);
 });
