@@ -208,11 +208,11 @@ export class RpcEndpoint implements RpcCaller {
     return FOLLOWING.has(method) && params[1] !== true ? this.#following : this.#questions;
   }
 
-  /** All questions of a turn share a request while few wait. */
+  /** All questions share a request while few wait: each request of its own can fail by itself. */
   #share(): void {
     const [{ queue }, following] = [this.#questions, this.#following.queue];
     const isCrowded = queue.length + following.length > this.#callsMax;
-    if (!isCrowded && this.#hasRoom(this.#questions)) queue.unshift(...following.splice(0));
+    if (!isCrowded) queue.unshift(...following.splice(0));
   }
 
   async #fly(line: Line, calls: readonly WaitingCall[]): Promise<void> {
