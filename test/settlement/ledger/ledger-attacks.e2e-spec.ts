@@ -99,6 +99,42 @@ describe('the ledger under attack', () => {
     await world.lanes.leases.release(held);
   });
 
+  it('payees have turns within one take and over several, each by deadline, and leave nothing behind', async () => {
+    const own = await LedgerWorld.start();
+    const held = await own.lane();
+    const payees = Array.from({ length: 5 }, (_, n): Hex => `0x${String(n + 1).repeat(40)}`);
+    const names = new Map<string, string>();
+    let nonce = 5000;
+    for (const [index, payTo] of payees.entries()) {
+      for (let count = 0; count < 2 * index + 1; count += 1) {
+        const validBefore = 2_000_000_000n - BigInt(count);
+        const made = paymentTo(payTo, (nonce += 1), validBefore);
+        const means = { balance: 10n ** 24n, allowance: undefined };
+        const claim = await own.store.claim(aRequester(), { ...made, means, isAccepted: false });
+        if (claim.kind !== 'claimed') throw new Error(claim.kind);
+        // The latest deadline was claimed first.
+        names.set(claim.id, `${index + 1}.${2 * index - count}`);
+      }
+    }
+    expect(await own.lanes.queue.ready(CHAIN_ID, [...names.keys()])).toBe(25);
+    // One that ended meanwhile, and is still in the list of its payee.
+    const gone = [...names].find(([, name]) => name === '2.0')?.[0] ?? '';
+    await own.redis.hset(recordKey(CHAIN_ID, gone), 'stage', 'withdrawn');
+    const taken = async (most: number): Promise<string> => {
+      const ids = (await own.lanes.queue.take(held, most)).map(({ id }) => id);
+      return ids.map((id) => names.get(id) ?? id).join(' ');
+    };
+    expect(await taken(3)).toBe('1.0 3.0 4.0');
+    expect(await taken(6)).toBe('5.0 2.1 3.1 4.1 5.1 2.2');
+    expect(await taken(1)).toBe('3.2');
+    expect(await taken(99)).toBe('4.2 5.2 3.3 4.3 5.3 3.4 4.4 5.4 4.5 5.5 4.6 5.6 5.7 5.8');
+    expect(await taken(99)).toBe('');
+    const left = await own.redis.keys(`x402:{${CHAIN_ID}:0}:*payees`);
+    left.push(...(await own.redis.keys(`x402:{${CHAIN_ID}:0}:ready:*`)));
+    expect(left).toEqual([]);
+    await own.stop();
+  });
+
   it.each([
     ['its deadline and a minute', 300, 361],
     ['an hour, however late its deadline', 10 ** 9, 3601],

@@ -13,7 +13,7 @@
 if is_paused() then return {} end
 -- What is older waits, and what is newer goes past it: so many at most are looked at for that.
 local PASSED_MOST = 256
-local awaits, passed = is_awaiting(tonumber(ARGV[5])), {}
+local awaits = is_awaiting(tonumber(ARGV[5]))
 local most, bases = tonumber(ARGV[3]), { lane_key .. ':', lane_key .. ':' .. OWN }
 if ARGV[4] ~= '1' and not is_retiring() then
   bases[3], bases[4] = prefix, prefix .. OWN
@@ -22,54 +22,87 @@ end
 local free, held = tonumber(ARGV[6]), {}
 for i = 7, #ARGV, 2 do held[ARGV[i]] = tonumber(ARGV[i + 1]) end
 
-local function is_own(base)
-  return string.sub(base, -#OWN) == OWN
+-- Each base has its round of groups. Groups and settlements are read in parts, and what changes is written once, at the end.
+local rounds, out, count = {}, {}, 0
+for i, base in ipairs(bases) do
+  rounds[i] = { payees = base .. 'payees', ready = base .. 'ready:', is_own = string.sub(base, -#OWN) == OWN, groups = {},
+    at = 1, read = 0, again = {} }
 end
 
--- The first group of a base that may be served: any payee, and an asset that may have another place.
-local function first_of(base)
-  if not is_own(base) then return redis.call('ZRANGE', base .. 'payees', 0, 0, 'WITHSCORES') end
-  if free <= 0 then return {} end
-  local assets = redis.call('ZRANGE', base .. 'payees', 0, -1, 'WITHSCORES')
-  for i = 1, #assets, 2 do
-    if (held[assets[i]] or 0) < free then return { assets[i], assets[i + 1] } end
+local function read_groups(round)
+  -- Of assets any may be the one that is served.
+  local last = round.is_own and -1 or round.read + most - 1
+  local part = redis.call('ZRANGE', round.payees, round.read, last, 'WITHSCORES')
+  local function add(group) round.groups[#round.groups + 1] = group end
+  for i = 1, #part, 2 do add({ name = part[i], turn = tonumber(part[i + 1]), popped = {}, at = 1, passed = {} }) end
+  round.read = round.read + #part / 2
+  round.is_whole = round.is_own or #part / 2 < most
+  if not round.is_whole then return end
+  for _, group in ipairs(round.again) do add(group) end
+end
+
+-- The place of the first group that may be served: any payee, and an asset that may have another place.
+local function first_of(round)
+  if round.is_own and free <= 0 then return nil end
+  if round.at > #round.groups and not round.is_whole then read_groups(round) end
+  for i = round.at, #round.groups do
+    if not round.is_own or (held[round.groups[i].name] or 0) < free then return i end
   end
-  return {}
+  return nil
 end
 
--- Of the groups whose turn it is, the one that waits longest.
-local heads = {}
-local function first_in_turn()
-  local found
-  for _, base in ipairs(bases) do
-    local head = heads[base] or first_of(base)
-    heads[base] = head
-    local turn = tonumber(head[2] or '0')
-    if head[1] and (not found or turn < found.turn) then found = { base = base, payee = head[1], turn = turn } end
+-- Of the groups whose turn it is, the one that waits longest. It leaves its round.
+local function next_in_turn()
+  local found, place
+  for _, round in ipairs(rounds) do
+    local i = first_of(round)
+    if i and (not found or round.groups[i].turn < found.groups[place].turn) then found, place = round, i end
   end
-  return found
+  if not found then return nil end
+  local group = found.groups[place]
+  if place == found.at then found.at = place + 1 else table.remove(found.groups, place) end
+  return group, found
 end
 
-local out, count = {}, 0
+-- Whether a group has another settlement, as id and order from `popped[at]` on.
+local function has_more(group, round)
+  if group.at > #group.popped and not group.is_empty then
+    local wanted = most - count + 1
+    group.popped, group.at = redis.call('ZPOPMIN', round.ready .. group.name, wanted), 1
+    group.is_empty = #group.popped / 2 < wanted
+  end
+  return group.at <= #group.popped
+end
+
+local served, looked_past = {}, 0
 begin_batch()
-local turn = tonumber(redis.call('GET', prefix .. 'turn') or '0')
-while count < most and #passed < PASSED_MOST do
-  local served = first_in_turn()
-  if not served then break end
-  local payee, payees = served.payee, served.base .. 'payees'
-  local ready = served.base .. 'ready:' .. payee
-  local id, order = unpack(redis.call('ZPOPMIN', ready))
+local first_turn = tonumber(redis.call('GET', prefix .. 'turn') or '0')
+local turn = first_turn
+while count < most and looked_past < PASSED_MOST do
+  local group, round = next_in_turn()
+  if not group then break end
+  if not group.round then
+    group.round = round
+    served[#served + 1] = group
+  end
+  local id, order
+  if has_more(group, round) then
+    id, order = group.popped[group.at], group.popped[group.at + 1]
+    group.at = group.at + 2
+  end
   local key = id and record_key(id)
   local f = id and redis.call('HMGET', key, 'stage', 'payment', 'since', 'hashes', 'tries', 'again', 'kind', 'approval',
     't_claimed')
   if f and f[1] == 'ready' and awaits and is_before_epoch(tonumber(f[9] or '0')) then
-    passed[#passed + 1] = { payees = payees, payee = payee, ready = ready, order = order, id = id }
+    looked_past = looked_past + 1
+    group.passed[#group.passed + 1] = order
+    group.passed[#group.passed + 1] = id
   elseif f and f[1] == 'ready' then
-    local r = { redis_key = key, id = id, stage = 'ready', charged_to = payee, lane = lane, hashes = f[4] or '', kind = f[7],
-      approval = f[8], is_popped = true }
+    local r = { redis_key = key, id = id, stage = 'ready', charged_to = group.name, lane = lane, hashes = f[4] or '',
+      kind = f[7], approval = f[8], is_popped = true }
     advance(r, 'taken', 'lane', lane)
-    if is_own(served.base) then
-      held[payee], free = (held[payee] or 0) + 1, free - 1
+    if round.is_own then
+      held[group.name], free = (held[group.name] or 0) + 1, free - 1
     end
     out[#out + 1] = id
     out[#out + 1] = f[2]
@@ -79,22 +112,30 @@ while count < most and #passed < PASSED_MOST do
     out[#out + 1] = f[6] or '0'
     count = count + 1
   end
-  -- Who was served goes to the end of the round. Places that are taken count for both lines of assets.
-  if is_own(served.base) then heads = {} else heads[served.base] = nil end
-  if redis.call('EXISTS', ready) == 1 then
+  -- Who was served goes to the end of the round.
+  group.waits = has_more(group, round)
+  if group.waits then
     turn = turn + 1
-    redis.call('ZADD', payees, turn, payee)
-  else
-    redis.call('ZREM', payees, payee)
+    group.turn = turn
+    local last = round.is_whole and round.groups or round.again
+    last[#last + 1] = group
   end
 end
 end_batch()
-for _, one in ipairs(passed) do
-  redis.call('ZADD', one.ready, one.order, one.id)
-  if not redis.call('ZSCORE', one.payees, one.payee) then
+
+local returned, waiting, gone = {}, {}, {}
+for _, group in ipairs(served) do
+  local payees, ready = group.round.payees, group.round.ready .. group.name
+  for i = group.at, #group.popped, 2 do collect(returned, ready, group.popped[i + 1], group.popped[i]) end
+  if #group.passed > 0 then collect(returned, ready, unpack(group.passed)) end
+  if not group.waits and #group.passed > 0 then
     turn = turn + 1
-    redis.call('ZADD', one.payees, turn, one.payee)
+    group.turn, group.waits = turn, true
   end
+  if group.waits then collect(waiting, payees, group.turn, group.name) else collect(gone, payees, group.name) end
 end
-if count > 0 or #passed > 0 then redis.call('SET', prefix .. 'turn', string.format('%.0f', turn)) end
+in_parts('ZADD', returned)
+in_parts('ZADD', waiting)
+in_parts('ZREM', gone)
+if turn > first_turn then redis.call('SET', prefix .. 'turn', string.format('%.0f', turn)) end
 return out
