@@ -10,7 +10,7 @@ const INCLUDE = /^--- @include "(\w+)"$/;
 const GENERATED = {
   expiry: 'local expiry_reason',
   machine: 'local CELLS',
-  record: 'local view',
+  record: 'local view, VIEW_FIELDS',
   sponsoring: 'local SPONSORING, BLAMELESS, PLACE_MS',
 };
 const KNOWN = new Set([

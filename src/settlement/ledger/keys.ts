@@ -13,7 +13,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | key | type | lifetime | holds |
  * |---|---|---|---|
  * | `format` `x402:{56:0}:format` | string | always | the version of all this, `2` |
- * | `epoch` `x402:{56:0}:epoch` | hash | always | `run` (of the Redis server), `id`, `at` (ms): see `epoch.ts` |
+ * | `epoch` `x402:{56:0}:epoch` | hash | always | `run` (of the Redis server), `id`, `at` (ms), `back`: see `epoch.ts`; `returned`, once something of before was stored again |
  * | `speakers` | hash | always | processes that answer requesters, and when each showed itself, ms |
  * | `awaited` | set | 20 s at most after the ledger went back | those of them that have not replayed their acknowledged answers yet |
  * | `s:<id>` `x402:{56:0}:s:q3J…` | hash | live; then `TOMBSTONE_DAYS`, minutes without an attempt | the record of a claim: see `record.ts` |

@@ -36,6 +36,8 @@ import type { Adoption } from './settlement-store.js';
  * | `sold_to`, `sold_key` | x | x | the requester it was sold to, and the tag of its key |
  * | `kept` | x | x | `1`: two requesters of one key got it, it cannot be rolled back |
  * | `told` | x | x | `1`: success was acknowledged, or a 202 was included |
+ * | `by` | x | | the requester that waits for it since it was claimed |
+ * | `joined` | x | | `1`: another one has waited as well |
  * | `early` | x | open | credentials of those that asked before the first broadcast, comma-separated, at most 256: see `requester.ts` |
  * | `key` | x | x | tag of the idempotency key that is bound to it |
  * | `async` | x | x | `1`: accepted by a 202 |
@@ -83,8 +85,9 @@ const VIEW_FIELDS = [
 ] as const;
 
 /** Reads a view in Lua: the fields above, in their order. */
-export const RECORD_LUA = `local function view(key)
-  return redis.call('HMGET', key, ${VIEW_FIELDS.map((name) => `'${name}'`).join(', ')})
+export const RECORD_LUA = `local VIEW_FIELDS = { ${VIEW_FIELDS.map((name) => `'${name}'`).join(', ')} }
+local function view(key)
+  return redis.call('HMGET', key, unpack(VIEW_FIELDS))
 end
 `;
 

@@ -36,6 +36,6 @@ for _, r in ipairs(records) do
   advance(r, 'allocated', 'lane_nonce', nonce, 'hashes', note_hash(r, hash), 'tx', hash, 't_allocated', at)
 end
 end_batch()
-publish_all(ids, 'sent', hash)
+publish_all(records, 'sent', hash)
 list_transaction(hash, ids, ARGV[6])
 return { 'ok' }

@@ -69,16 +69,15 @@ end
 local at = now()
 local r = { redis_key = KEYS[2], id = string.sub(KEYS[2], #prefix + 3), stage = 'none', auth = authorization, asset = record.asset,
   payer = record.payer, charged_to = charged_to(record), deadline = record.deadline, kind = record.kind, amount = record.amount,
-  hashes = '', tx = '', claimed_at = at, early = early,
+  hashes = '', tx = '', claimed_at = at, early = early, by = requester,
   totals = totals, is_first = not index[3],
   accepted = is_accepted }
 advance(r, 'claimed', 'auth', authorization, 'sale', is_accepted and 'sold' or 'open',
   'sold_to', is_accepted and requester or '', 'sold_key', is_accepted and key or '',
   'kept', lost and lost.kept and '1' or '', 'async', is_accepted and '1' or '', 'key', key, 'early', r.early,
-  't_claimed', at, unpack(ARGV, 13, fields_end))
+  'by', requester, 't_claimed', at, unpack(ARGV, 13, fields_end))
 if is_accepted then redis.call('HSET', KEYS[3], 'sold', r.id) end
-redis.call('ZADD', waiters_key(r.id), at, requester)
-redis.call('EXPIRE', waiters_key(r.id), 300)
+wait_for(r, requester)
 if needs_nothing then
   -- It cost nothing, and the holder of a key can sign any number of them: kept while it could be settled for
   -- more, and for an hour at most.

@@ -10,7 +10,7 @@
 local nonce, life, again = ARGV[3], { tombstone = ARGV[4], retention = ARGV[5] }, {}
 begin_batch()
 for i = 3, #KEYS do
-  local r = read(KEYS[i])
+  local r = read_whole(KEYS[i])
   local is_ours = r and (nonce == '' and is_in_work(r) or nonce ~= '' and is_bound(r, nonce))
   if is_ours and end_record(r, 6 + (i - 3) * ENDING, life) == 'again' then
     local attempt = nonce ~= '' and redis.call('HGET', lane_key .. ':attempts', nonce)

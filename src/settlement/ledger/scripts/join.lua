@@ -15,12 +15,12 @@ local is_owner = is_sold and is_sold_to(r, requester, key)
 -- Of an action on which no goods depend, others wait for the success too, until it is paid.
 if is_sold and not is_owner and (r.paid or not takes_nothing(r.kind)) then
   redis.call('ZREM', waiters, requester)
-  return { 'non_owner', view(KEYS[2]) }
+  return { 'non_owner', view_of(r) }
 end
 local is_new = not redis.call('ZSCORE', waiters, requester)
 if is_new and redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then
   redis.call('ZREMRANGEBYSCORE', waiters, '-inf', now() - WAITER_LIVES_MS)
-  if redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then return { 'too_many', view(KEYS[2]) } end
+  if redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then return { 'too_many', view_of(r) } end
 end
 if not is_sold then
   if is_new and is_early(r) and #ARGV > 5 then note_early(r, 6) end
@@ -28,7 +28,6 @@ if not is_sold then
     put(r, 'key', key)
   end
 end
-redis.call('ZADD', waiters, now(), requester)
-redis.call('EXPIRE', waiters, 300)
-if is_owner then return { 'owner', view(KEYS[2]) } end
-return { is_sold and 'non_owner' or 'waiting', view(KEYS[2]) }
+wait_for(r, requester)
+if is_owner then return { 'owner', view_of(r) } end
+return { is_sold and 'non_owner' or 'waiting', view_of(r) }

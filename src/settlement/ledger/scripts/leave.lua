@@ -15,8 +15,8 @@ if known_hash ~= '' and can(r, 'restored') and not string.find(r.hashes, known_h
   r.hashes = r.hashes == '' and known_hash or (r.hashes .. ',' .. known_hash)
   put(r, 'hashes', r.hashes)
 end
-if not is_early(r) or r.async or not can(r, 'withdrawn') then return { 'left', view(KEYS[2]) } end
-if ARGV[3] ~= 'timeout' and living_waiters(r.id) > 0 then return { 'left', view(KEYS[2]) } end
-if is_unsure(r, tonumber(ARGV[5])) then return { 'unsure', view(KEYS[2]) } end
+if not is_early(r) or r.async or not can(r, 'withdrawn') then return { 'left', view_of(r) } end
+if ARGV[3] ~= 'timeout' and living_waiters(r.id) > 0 then return { 'left', view_of(r) } end
+if is_unsure(r, tonumber(ARGV[5])) then return { 'unsure', view_of(r) } end
 withdraw(r, { tombstone = ARGV[6], retention = ARGV[7] })
-return { 'withdrawn', view(KEYS[2]) }
+return { 'withdrawn', view_of(r) }

@@ -19,7 +19,7 @@ for i = 1, 3 do
 end
 local totals = redis.call('HMGET', KEYS[3], '_b', '_p', '_s', ARGV[2], '_c')
 local in_flight = { totals[1] or '0', totals[2] or '0', totals[3] or '0', totals[4] or '', totals[5] or '0' }
-local reverts = 0
-for i = 4, #KEYS do reverts = math.max(reverts, tonumber(redis.call('GET', KEYS[i]) or '0')) end
-local lost = lost_sale(ARGV[2])
+local counted = redis.call('MGET', prefix .. 't:' .. ARGV[2], unpack(KEYS, 4))
+local lost, reverts = read_lost_sale(counted[1]), 0
+for i = 2, #counted do reverts = math.max(reverts, tonumber(counted[i] or '0')) end
 return { id, found, waiting, in_flight, tostring(reverts), { lost and lost.sold_key } }

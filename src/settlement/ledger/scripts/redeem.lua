@@ -11,7 +11,7 @@ local requester, key, finality = ARGV[2], ARGV[3], ARGV[4]
 local r = read_sale(KEYS[2])
 if not r then return { 'gone' } end
 local function answer(kind)
-  return { kind, view(KEYS[2]) }
+  return { kind, view_of(r) }
 end
 local is_paid = r.paid or r.stage == 'included'
 if finality == 'finalized' and r.stage == 'included' then is_paid = false end
@@ -47,6 +47,9 @@ r.accepted = r.accepted or is_async
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'told', is_paid and '1' or '', 'async',
   is_async and '1' or (r.async and '1' or ''))
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
-redis.call('ZREM', waiters_key(r.id), requester)
-publish(r.id, 'sold')
+-- The only waiter needs no news of its own sale, and is forgotten at the end of the record.
+if not is_of_one(r) or requester ~= r.by then
+  redis.call('ZREM', waiters_key(r.id), requester)
+  publish(r, 'sold')
+end
 return answer('sold')

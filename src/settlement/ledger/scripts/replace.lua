@@ -25,6 +25,6 @@ redis.call('HSET', attempts, nonce, ARGV[4])
 -- A no-op carries no payment: its hash is not the hash of any settlement.
 if hash == '' then return { 'ok' } end
 for _, r in ipairs(records) do advance(r, 'replaced', 'hashes', note_hash(r, hash), 'tx', hash) end
-publish_all(ids, 'sent', hash)
+publish_all(records, 'sent', hash)
 list_transaction(hash, ids, ARGV[6])
 return { 'ok' }

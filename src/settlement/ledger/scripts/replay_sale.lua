@@ -11,6 +11,7 @@ local is_own = lost and is_sold_to(lost, requester, key)
 -- A sale to two requesters of one key cannot be taken back by one of them.
 local is_kept = is_own and (lost.kept or lost.sold_to ~= requester)
 if not r then
+  note_return()
   if is_own and is_kept then
     redis.call('SET', KEYS[3], lost.sold_to .. '|' .. lost.sold_key .. '|', 'EX', ARGV[5])
   elseif not lost then
@@ -32,5 +33,5 @@ r.accepted = r.accepted or ARGV[4] == '1'
 put(r, 'sale', 'sold', 'sold_to', requester, 'sold_key', key, 'kept', is_kept and '1' or '',
   'told', ARGV[4] == '1' and '' or '1', 'async', ARGV[4])
 redis.call('HSET', index_key(r.auth), 'sold', r.id)
-publish(r.id, 'sold')
+publish(r, 'sold')
 return 1

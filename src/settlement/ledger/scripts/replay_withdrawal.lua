@@ -9,5 +9,6 @@
 local r = read_sale(KEYS[2])
 if not r or (is_early(r) and is_over_unpaid(r)) then return 1 end
 if not is_early(r) or r.async or r.told or not can(r, 'withdrawn') then return 0 end
+note_return()
 conclude(r, 'withdrawn', { reason = ARGV[2] }, { tombstone = ARGV[3], retention = ARGV[4] })
 return 1

@@ -44,6 +44,7 @@ for _, one in ipairs(cjson.decode(ARGV[5])) do
       redis.call('HSET', key, 'sale', 'open', 't_claimed', at, 'signed', '', unpack(item.fields))
     end
     if can(r, 'restored') and not is_bound(r, nonce) then
+      note_return()
       redis.call('PERSIST', key)
       local hashes = r.hashes
       for _, hash in ipairs(one.hashes) do hashes = note_hash(r, hash) end

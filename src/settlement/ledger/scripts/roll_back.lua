@@ -28,6 +28,6 @@ if r.paid then enter_unsold(r, r.tx) end
 if is_early(r) and not r.async and can(r, 'withdrawn') and living_waiters(r.id) == 0 and not is_unsure(r, tonumber(ARGV[5])) then
   withdraw(r, { tombstone = ARGV[3], retention = ARGV[4] })
 else
-  publish(r.id, 'open')
+  publish(r, 'open')
 end
 return 1

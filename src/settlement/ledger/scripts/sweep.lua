@@ -45,7 +45,7 @@ for i = 1, #late, 2 do
     put(r, 'sale', 'sold', 'sold_to', lost.sold_to, 'sold_key', lost.sold_key, 'kept', lost.kept and '1' or '',
       'told', '1')
     redis.call('HSET', index_key(r.auth), 'sold', id)
-    publish(id, 'sold')
+    publish(r, 'sold')
   elseif is_open and redis.call('HEXISTS', r.redis_key, 't_closed') == 0 then
     -- What an operator closed stays closed: it may be refunded, and a later sale may be rolled back.
     redis.call('ZADD', unclaimed, late[i + 1], id)

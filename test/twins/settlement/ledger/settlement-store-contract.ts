@@ -202,6 +202,49 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       });
     });
 
+    it('claims once what many claim at the same time, and each of them other payments', async () => {
+      const made = aPayment();
+      const rivals = Array.from({ length: 40 }, () => aRequester());
+      const others = Array.from({ length: 40 }, () => aPayment());
+      const [kinds, free] = await Promise.all([
+        Promise.all(rivals.map(async (one) => (await claim(one, made)).kind)),
+        Promise.all(others.map(async (one) => claim(aRequester(), one))),
+      ]);
+      expect(kinds.filter((kind) => kind === 'claimed')).toHaveLength(1);
+      expect(kinds.filter((kind) => kind === 'known')).toHaveLength(39);
+      expect(new Set(free.map((one) => one.kind === 'claimed' && one.id)).size).toBe(40);
+      const known = await Promise.all(others.map(async (one) => (await look(one)).known?.id));
+      expect(known).toEqual(free.map((one) => one.kind === 'claimed' && one.id));
+    });
+
+    it('leaves nothing in flight once all that was claimed at the same time is refused', async () => {
+      const own = Array.from({ length: 3 }, () => ofPayer(3001, aPayment()));
+      const refs = await Promise.all(own.map((one) => claimed(aRequester(), one)));
+      const inFlight = async () => {
+        const { payment, identity } = ofPayer(3001, aPayment());
+        const payer = payment.authorization.from;
+        return (await store.look(identity, { ...payment, payer, blamed: [payer] })).inFlight;
+      };
+      for (const [index, ref] of refs.entries()) {
+        expect((await inFlight()).balanceNeeded).toBe(1000n * BigInt(3 - index));
+        await world.refuse(ref, 'no_gas');
+      }
+      expect((await inFlight()).balanceNeeded).toBe(0n);
+    });
+
+    it('sells to one of those that redeem at the same time', async () => {
+      const first = aRequester();
+      const others = Array.from({ length: 20 }, () => aRequester());
+      const ref = await claimed(first);
+      await Promise.all(others.map((one) => store.join(ref, one)));
+      await world.broadcast(ref, TX);
+      await world.include(ref);
+      const kinds = await Promise.all(
+        [first, ...others].map(async (one) => (await store.redeem(ref, one, 'included')).kind),
+      );
+      expect(kinds).toEqual(['sold', ...others.map(() => 'lost')]);
+    });
+
     it('counts what a payer has in flight, without the payment itself', async () => {
       const [one, other] = [aPayment(), aPayment()];
       await claimed(aRequester(), one);

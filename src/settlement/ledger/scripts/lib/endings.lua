@@ -25,5 +25,7 @@ end
 
 -- Whether a record is there and has not ended.
 local function is_unfinished(r)
-  return r and redis.call('HEXISTS', r.redis_key, 't_finished') == 0
+  if not r or r.has_ended then return false end
+  if r.all then return not r.all.t_finished end
+  return redis.call('HEXISTS', r.redis_key, 't_finished') == 0
 end

@@ -13,7 +13,7 @@ local root, chain = string.match(prefix, '^([^{]*){(%d+):')
 -- The last key, where it is given: the stream that notes for the history what has changed.
 local outbox = KEYS[#KEYS] == prefix .. 'outbox' and table.remove(KEYS) or nil
 
-local epoch = redis.call('HMGET', KEYS[1], 'id', 'at', 'back')
+local epoch = redis.call('HMGET', KEYS[1], 'id', 'at', 'back', 'returned')
 if epoch[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH the ledger is of another epoch')
 end
@@ -37,6 +37,19 @@ local function is_awaiting(ms)
   -- Below zero where the clock was set back meanwhile.
   if since >= 0 and since < ms then return true end
   return redis.call('EXISTS', prefix .. 'awaited') == 1
+end
+
+-- Whether the ledger ever went back, or something of before was stored in it again. Else no claim was ever lost, and
+-- no older one came back beside a newer one.
+local function has_gone_back()
+  return epoch[3] == '1' or epoch[4] == '1'
+end
+
+-- Before something of before is stored again, or ended again.
+local function note_return()
+  if epoch[4] == '1' then return end
+  epoch[4] = '1'
+  redis.call('HSET', KEYS[1], 'returned', '1')
 end
 
 -- Whether a claim is older than the last time the ledger went back.
@@ -70,48 +83,93 @@ local function index_key(authorization)
   return prefix .. 'a:' .. authorization
 end
 
+-- Some fields of a record by name, or nil where no record exists. The first name is that of a field that every record has.
+local function read_fields(key, names)
+  local values, fields = redis.call('HMGET', key, unpack(names)), {}
+  if not values[1] then return nil end
+  for i, name in ipairs(names) do fields[name] = values[i] or nil end
+  return fields
+end
+
 -- Whose gas budget and share of the queue a record counts for.
 local function charged_to(fields)
   return fields.charged_to or fields.pay_to
 end
 
+-- What most transitions need of a record, by its fields.
+local function transition_of(key, f)
+  return {
+    redis_key = key, id = string.sub(key, #prefix + 3), stage = f.stage, auth = f.auth or '', asset = f.asset or '',
+    payer = f.payer or '', charged_to = charged_to(f) or '', deadline = f.deadline or '0', lane = f.lane or '',
+    lane_nonce = f.lane_nonce or '', hashes = f.hashes or '', sale = f.sale, told = f.told == '1', async = f.async == '1',
+    included_at = tonumber(f.t_included or '0'), again = tonumber(f.again or '0'), sender = f.sender or '',
+    accepted = (f.async or '') ~= '', kind = f.kind, approval = f.approval, by = f.by, joined = f.joined,
+  }
+end
+
+local TRANSITION_FIELDS = { 'stage', 'auth', 'asset', 'payer', 'pay_to', 'deadline', 'lane', 'lane_nonce', 'hashes', 'sale',
+  'told', 'async', 't_included', 'again', 'sender', 'kind', 'approval', 'charged_to', 'by', 'joined' }
+
 -- The fields that most transitions need of a record, or nil where no record exists.
 local function read(key)
-  local f = redis.call('HMGET', key, 'stage', 'auth', 'asset', 'payer', 'pay_to', 'deadline', 'lane', 'lane_nonce',
-    'hashes', 'sale', 'told', 'async', 't_included', 'again', 'sender', 'kind', 'approval', 'charged_to')
-  if not f[1] then return nil end
-  return {
-    redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2] or '', asset = f[3] or '', payer = f[4] or '',
-    charged_to = f[18] or f[5] or '', deadline = f[6] or '0', lane = f[7] or '', lane_nonce = f[8] or '', hashes = f[9] or '',
-    sale = f[10], told = f[11] == '1', async = f[12] == '1', included_at = tonumber(f[13] or '0'), again = tonumber(f[14] or '0'),
-    sender = f[15] or '', accepted = (f[12] or '') ~= '', kind = f[16], approval = f[17],
-  }
+  local fields = read_fields(key, TRANSITION_FIELDS)
+  return fields and transition_of(key, fields)
+end
+
+-- All fields of a record by name.
+local function all_fields(key)
+  local flat, all = redis.call('HGETALL', key), {}
+  for i = 1, #flat, 2 do all[flat[i]] = flat[i + 1] end
+  return all
+end
+
+-- The same where a step will need the whole record: it is read once. Before its first change.
+local function read_whole(key)
+  local all = all_fields(key)
+  if not all.stage then return nil end
+  local r = transition_of(key, all)
+  r.all = all
+  return r
 end
 
 -- Fills in all of a record, and returns its fields by name.
 local function read_all(r)
-  local flat, all = redis.call('HGETALL', r.redis_key), {}
-  for i = 1, #flat, 2 do all[flat[i]] = flat[i + 1] end
+  local all = r.all or all_fields(r.redis_key)
   r.auth, r.asset, r.payer, r.charged_to, r.deadline = all.auth, all.asset, all.payer, charged_to(all), all.deadline
   r.lane, r.claimed_at, r.kind, r.amount = all.lane or '', tonumber(all.t_claimed or '0'), all.kind, all.amount
   r.sender, r.approval = all.sender or '', r.approval or all.approval
   return all
 end
 
+-- Writes fields of a record, and into what the step has read of it: name, value, ...
+local function write(r, ...)
+  redis.call('HSET', r.redis_key, ...)
+  local given = { ... }
+  for i = 1, #given, 2 do
+    if r.fields then r.fields[given[i]] = tostring(given[i + 1]) end
+    if r.all then r.all[given[i]] = tostring(given[i + 1]) end
+  end
+end
+
 -- ---------------------------------------------------------------- news
+
+-- Whether the requester that made a claim is the only one that has ever waited for it.
+local function is_of_one(r)
+  return r.by and r.joined ~= '1'
+end
 
 -- Tells every process with a requester for one of these settlements, in one message each:
 -- ids, news, transaction, reason.
-local function publish_all(ids, news, transaction, reason)
+local function publish_all(records, news, transaction, reason)
   local by_process = {}
-  for _, id in ipairs(ids) do
+  for _, r in ipairs(records) do
     local seen = {}
-    for _, requester in ipairs(redis.call('ZRANGE', waiters_key(id), 0, -1)) do
+    for _, requester in ipairs(is_of_one(r) and { r.by } or redis.call('ZRANGE', waiters_key(r.id), 0, -1)) do
       local process = string.match(requester, '^[^.]+')
       if not seen[process] then
         seen[process] = true
         local mine = by_process[process]
-        if mine then mine[#mine + 1] = id else by_process[process] = { id } end
+        if mine then mine[#mine + 1] = r.id else by_process[process] = { r.id } end
       end
     end
   end
@@ -121,8 +179,8 @@ local function publish_all(ids, news, transaction, reason)
   end
 end
 
-local function publish(id, news, transaction, reason)
-  publish_all({ id }, news, transaction, reason)
+local function publish(r, news, transaction, reason)
+  publish_all({ r }, news, transaction, reason)
 end
 
 -- ---------------------------------------------------------------- amounts in flight
@@ -173,7 +231,7 @@ local function takes_nothing(kind)
 end
 
 -- <kind>:<amount> by authorization, and the totals _b (of the balance), _p (of what is
--- approved) and _s (sponsored permits); _c counts claims, where there are any.
+-- approved) and _s (sponsored permits), which may be left out where all are 0; _c counts claims, where there are any.
 local function in_flight_key(r)
   return prefix .. 'f:' .. r.asset .. ':' .. r.payer
 end
@@ -193,6 +251,7 @@ end
 -- Whether what is reserved for an authorization is of a newer claim of it: an older one may have come back with a ledger
 -- that went back.
 local function is_of_another(r)
+  if not has_gone_back() then return false end
   local live = redis.call('HGET', index_key(r.auth), 'live')
   if not live or live == r.id then return false end
   local f = redis.call('HMGET', record_key(live), 'stage', 't_finished')
@@ -209,15 +268,16 @@ local function release(r)
     redis.call('DEL', own_transaction_key(r.payer))
   end
   if kind == 'c' and redis.call('HINCRBY', key, '_c', -1) <= 0 then redis.call('HDEL', key, '_c') end
-  -- Beside the totals it is the only one.
-  if redis.call('HLEN', key) <= 4 then
-    redis.call('DEL', key)
-    return
+  local balance = decimal_subtract(f[2] or '0', amount)
+  local approved = kind == 'p' and decimal_subtract(f[3] or '0', amount) or (f[3] or '0')
+  local permits = tonumber(f[4] or '0') - (kind == 's' and 1 or 0)
+  if balance == '0' and approved == '0' and permits == 0 then
+    -- With the last field the key is gone.
+    redis.call('HDEL', key, r.auth, '_b', '_p', '_s')
+  else
+    redis.call('HDEL', key, r.auth)
+    redis.call('HSET', key, '_b', balance, '_p', approved, '_s', permits)
   end
-  redis.call('HDEL', key, r.auth)
-  redis.call('HSET', key, '_b', decimal_subtract(f[2] or '0', amount),
-    '_p', kind == 'p' and decimal_subtract(f[3] or '0', amount) or (f[3] or '0'),
-    '_s', tonumber(f[4] or '0') - (kind == 's' and 1 or 0))
 end
 
 -- ---------------------------------------------------------------- lists
@@ -226,7 +286,7 @@ end
 local batch
 
 local function begin_batch()
-  batch = { removed = {}, added = {}, loads = {} }
+  batch = { removed = {}, added = {}, loads = {}, groups = {} }
 end
 
 local function collect(lists, key, ...)
@@ -263,13 +323,44 @@ local function in_parts(command, lists)
   end
 end
 
+-- Groups that are not waiting yet come behind all that are.
+local function join_round(round, groups)
+  local turn = redis.call('INCRBY', prefix .. 'turn', #groups) - #groups
+  for from = 1, #groups, ARGUMENTS_MOST do
+    local added = {}
+    for i = from, math.min(from + ARGUMENTS_MOST - 1, #groups) do
+      added[#added + 1] = turn + i
+      added[#added + 1] = groups[i]
+    end
+    redis.call('ZADD', round, 'NX', unpack(added))
+  end
+end
+
+-- Writes what the loads of a batch come to. Those of nothing are forgotten: a payer names the accounts.
+local function change_loads(loads)
+  local key, known, unknown, values, over = prefix .. 'load', {}, {}, {}, {}
+  for share in pairs(loads) do unknown[#unknown + 1] = share end
+  for from = 1, #unknown, ARGUMENTS_MOST do
+    local to = math.min(from + ARGUMENTS_MOST - 1, #unknown)
+    local before = redis.call('HMGET', key, unpack(unknown, from, to))
+    for i = from, to do known[unknown[i]] = tonumber(before[i - from + 1] or '0') end
+  end
+  for share, by in pairs(loads) do
+    local load = known[share] + by
+    if load > 0 then collect(values, key, share, load) else collect(over, key, share) end
+  end
+  in_parts('HSET', values)
+  in_parts('HDEL', over)
+end
+
 -- Before the script returns. What entered and left one list in the same script is not in it.
 local function end_batch()
   local ended = batch
   batch = nil
   in_parts('ZADD', ended.added)
   in_parts('ZREM', ended.removed)
-  for share, by in pairs(ended.loads) do change_load(share, by) end
+  change_loads(ended.loads)
+  for round, groups in pairs(ended.groups) do join_round(round, groups) end
 end
 
 -- Where ready work waits: what only one signer may send waits for that lane alone.
@@ -289,11 +380,14 @@ local function enter_ready(r)
     base, group = base .. OWN, r.asset
     order = r.claimed_at or redis.call('HGET', r.redis_key, 't_claimed')
   end
-  redis.call('ZADD', base .. 'ready:' .. group, order, r.id)
-  -- A group that is not waiting yet comes behind all that are.
-  local groups = base .. 'payees'
-  if not redis.call('ZSCORE', groups, group) then
-    redis.call('ZADD', groups, redis.call('INCR', prefix .. 'turn'), group)
+  add_to(base .. 'ready:' .. group, order, r.id)
+  local round = base .. 'payees'
+  if not batch then return join_round(round, { group }) end
+  local groups = batch.groups[round] or {}
+  batch.groups[round] = groups
+  if not groups[group] then
+    groups[group] = true
+    groups[#groups + 1] = group
   end
 end
 
@@ -405,7 +499,7 @@ local function sponsor(r, event)
     end
   end
   r.approval = to
-  redis.call('HSET', r.redis_key, 'approval', to)
+  write(r, 'approval', to)
 end
 
 -- Moves a record from list to list. Returns whether it could.
@@ -437,7 +531,9 @@ local IS_FINAL = { finalized = true, foreign = true, reverted = true, expired = 
 local function note_change(r)
   if not outbox or not is_of_history(r) then return end
   if r.stage == 'foreign' or IS_FINAL[r.stage] and (r.tx or '') ~= '' then redis.call('ZADD', prefix .. 'cooling', now(), r.id) end
-  local seconds = redis.call('TTL', r.redis_key)
+  -- A live record stays until it ends.
+  local is_finished = IS_FINAL[r.stage] or r.stage == 'withdrawn'
+  local seconds = is_finished and (r.seconds_left or redis.call('TTL', r.redis_key)) or -1
   if seconds < 0 or seconds >= DAY then
     redis.call('XADD', outbox, '*', 'id', r.id)
   else
@@ -448,7 +544,7 @@ end
 
 -- Writes fields of a record whose change has listeners: name, value, ...
 local function put(r, ...)
-  redis.call('HSET', r.redis_key, ...)
+  write(r, ...)
   note_change(r)
 end
 
@@ -513,7 +609,10 @@ local function conclude(r, event, found, life)
   local told = all.told == '1' or (found.paid and sale == 'sold')
   -- A failed settlement that was never acknowledged as paid belongs to no requester.
   if not found.paid and not told then sale = 'open' end
-  redis.call('DEL', r.redis_key)
+  r.by, r.joined = all.by, all.joined
+  -- The one that waited alone has had its answer.
+  local is_awaited = not (is_of_one(r) and sale == 'sold' and told and all.sold_to == r.by)
+  if is_awaited then redis.call('DEL', r.redis_key) else redis.call('DEL', r.redis_key, waiters_key(r.id)) end
   local fields = { 'stage', r.stage, 'auth', r.auth, 'terms', all.terms, 'signed', all.signed, 'sale', sale,
     't_claimed', all.t_claimed, 't_finished', tostring(at) }
   local function keep(name, value)
@@ -571,9 +670,10 @@ local function conclude(r, event, found, life)
   if claims[1] == r.id then redis.call('HDEL', index, 'live') end
   redis.call('EXPIRE', index, life.tombstone)
   -- A settlement that was sent has its hashes among its details now.
-  r.tx, r.paid, r.accepted = tx, found.paid, (all.async or '') ~= ''
+  r.tx, r.paid, r.accepted, r.seconds_left = tx, found.paid, (all.async or '') ~= '', tonumber(seconds)
   note_change(r)
-  publish(r.id, found.paid and 'finalized' or 'failed', tx, found.reason)
+  if is_awaited then publish(r, found.paid and 'finalized' or 'failed', tx, found.reason) end
+  r.has_ended = true
   return true
 end
 
@@ -588,7 +688,7 @@ local AGAIN_MOST = 60
 local function is_owed(r)
   if r.sale ~= 'sold' or not r.told then return false end
   if not takes_nothing(r.kind) or r.again < AGAIN_MOST then return true end
-  redis.call('HSET', r.redis_key, 'told', '')
+  write(r, 'told', '')
   r.told = false
   return false
 end
@@ -610,17 +710,30 @@ end
 
 -- ---------------------------------------------------------------- requesters
 
--- The fields that the steps of requesters need of a record, or nil where no record exists.
+local SALE_FIELDS = { 'stage', 'auth', 'kept', 'told', 't_claimed', 't_included', 'early', 'kind', 'by', 'joined' }
+for _, name in ipairs(VIEW_FIELDS) do
+  if name ~= 'stage' then SALE_FIELDS[#SALE_FIELDS + 1] = name end
+end
+
+-- The fields that the steps of requesters need of a record, and those of its view, or nil where no record exists.
 local function read_sale(key)
-  local f = redis.call('HMGET', key, 'stage', 'auth', 'sale', 'sold_to', 'sold_key', 'kept', 'told', 'key', 'async', 'hashes',
-    'tx', 't_claimed', 't_included', 'paid', 'early', 'kind')
-  if not f[1] then return nil end
+  local f = read_fields(key, SALE_FIELDS)
+  if not f then return nil end
   return {
-    redis_key = key, id = string.sub(key, #prefix + 3), stage = f[1], auth = f[2], sale = f[3], sold_to = f[4] or '',
-    sold_key = f[5] or '', kept = f[6] == '1', told = f[7] == '1', key = f[8] or '', async = f[9] == '1', hashes = f[10] or '',
-    tx = f[11] or '', claimed_at = tonumber(f[12] or '0'), included_at = tonumber(f[13] or '0'), paid = f[14] == '1',
-    early = f[15] or '', kind = f[16], accepted = (f[9] or '') ~= '',
+    redis_key = key, id = string.sub(key, #prefix + 3), stage = f.stage, auth = f.auth, sale = f.sale, sold_to = f.sold_to or '',
+    sold_key = f.sold_key or '', kept = f.kept == '1', told = f.told == '1', key = f.key or '', async = f.async == '1',
+    hashes = f.hashes or '', tx = f.tx or '', claimed_at = tonumber(f.t_claimed or '0'),
+    included_at = tonumber(f.t_included or '0'), paid = f.paid == '1', early = f.early or '', kind = f.kind,
+    accepted = (f.async or '') ~= '', by = f.by, joined = f.joined, fields = f,
   }
+end
+
+-- The view of a record that a step of a requester has read, with what the step has put.
+local function view_of(r)
+  if r.has_ended then return view(r.redis_key) end
+  local values = {}
+  for i, name in ipairs(VIEW_FIELDS) do values[i] = r.fields[name] or false end
+  return values
 end
 
 -- A requester that has not shown itself for this long is gone.
@@ -628,6 +741,13 @@ local WAITER_LIVES_MS = 5000
 
 local function living_waiters(id)
   return redis.call('ZCOUNT', waiters_key(id), '(' .. (now() - WAITER_LIVES_MS), '+inf')
+end
+
+-- Notes that a requester waits, and shows that it lives.
+local function wait_for(r, requester)
+  redis.call('ZADD', waiters_key(r.id), now(), requester)
+  redis.call('EXPIRE', waiters_key(r.id), 300)
+  if is_of_one(r) and requester ~= r.by then redis.call('HSET', r.redis_key, 'joined', '1') end
 end
 
 -- Anybody may have the sale that asked before the first broadcast.
@@ -669,10 +789,13 @@ local function is_sold_to(r, requester, key)
 end
 
 -- The sale of a claim that the ledger lost, as a record has it; else nil.
-local function lost_sale(authorization)
-  local told, told_key, kept =
-    string.match(redis.call('GET', prefix .. 't:' .. authorization) or '', '^([^|]*)|([^|]*)(|?)$')
+local function read_lost_sale(text)
+  local told, told_key, kept = string.match(text or '', '^([^|]*)|([^|]*)(|?)$')
   return told and { sale = 'sold', sold_to = told, sold_key = told_key, kept = kept ~= '' }
+end
+
+local function lost_sale(authorization)
+  return has_gone_back() and read_lost_sale(redis.call('GET', prefix .. 't:' .. authorization))
 end
 
 -- The same, where it was to another requester with another key.
@@ -684,6 +807,7 @@ end
 -- Whether another claim of the same authorization is sold to another requester: a lane has stored one again that the
 -- ledger had lost, and for which this one was made.
 local function is_sold_by_another_claim(r, requester, key)
+  if not has_gone_back() then return false end
   local sold = redis.call('HGET', index_key(r.auth), 'sold')
   local other = sold and sold ~= r.id and read_sale(record_key(sold))
   return other and other.sale == 'sold' and not is_sold_to(other, requester, key)
