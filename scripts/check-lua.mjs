@@ -27,10 +27,14 @@ const KNOWN = new Set([
   'pairs',
   'unpack',
   'next',
+  'pcall',
+  'type',
 ]);
 
-function expand(path, included = new Set()) {
-  return readFileSync(FOLDER + path, 'utf8')
+const expand = (path, included) => expandText(readFileSync(FOLDER + path, 'utf8'), included);
+
+function expandText(text, included = new Set()) {
+  return text
     .split('\n')
     .map((line) => {
       const part = INCLUDE.exec(line)?.[1];
@@ -48,8 +52,13 @@ for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.lua'))) 
   for (const word of ['-- KEYS[1]', '-- ARGV[1]', '-- Returns']) {
     if (!text.includes(word)) problems.push(`${file}: its header has no "${word}"`);
   }
+  check(file, expand(file));
+}
+check('lib/joint.lua', expandText('--- @include "ledger"\nlocal step\n--- @include "joint"'));
+
+function check(file, lua) {
   try {
-    const { globals } = luaparse.parse(expand(file), { luaVersion: '5.1', scope: true });
+    const { globals } = luaparse.parse(lua, { luaVersion: '5.1', scope: true });
     for (const { name } of globals) {
       if (!KNOWN.has(name)) problems.push(`${file}: nobody defines ${name}`);
     }

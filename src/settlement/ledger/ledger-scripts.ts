@@ -8,14 +8,16 @@ import {
 } from '../../platform/redis/redis-scripts.js';
 import { LeaseLostError, LedgerEpochChangedError } from '../../protocol/errors.js';
 import { asEpochError, isLeaseError, LedgerEpochs } from './epoch.js';
+import { JointSteps } from './joint-steps.js';
 import { epochKey, laneKey, outboxKey, recordKeys } from './keys.js';
 import type { HeldLane } from './lane-store.js';
+import type { JointScript } from './script-files.js';
 
 /**
  * A script with its own keys and arguments. The epoch is added before them, and the key of the outbox after the keys
  * if there is a history.
  */
-interface ScriptCall {
+export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly ScriptArgument[];
@@ -34,6 +36,9 @@ export interface LedgerAt {
  */
 @Injectable()
 export class LedgerScripts {
+  /** By script, then by chain. */
+  readonly #joint = new Map<JointScript, Map<number, JointSteps>>();
+
   constructor(
     readonly ledger: LedgerConnections,
     readonly epochs: LedgerEpochs,
@@ -92,6 +97,19 @@ export class LedgerScripts {
    */
   async run(chainId: number, call: ScriptCall): Promise<ScriptReply> {
     return this.#runIn({ chainId, epoch: await this.epochs.of(chainId) }, call);
+  }
+
+  /** {@link runAgain} of a joint script, together with other steps of it that are asked for at the same time. */
+  runJointly(
+    chainId: number,
+    { script, keys, args }: ScriptCall & { readonly script: JointScript },
+  ): Promise<ScriptReply> {
+    const byChain = this.#joint.get(script) ?? new Map<number, JointSteps>();
+    this.#joint.set(script, byChain);
+    const steps =
+      byChain.get(chainId) ?? new JointSteps(script, (call) => this.runAgain(chainId, call));
+    byChain.set(chainId, steps);
+    return steps.add(keys, args);
   }
 
   /** Runs the script, and once more in the new epoch if the epoch had changed. */

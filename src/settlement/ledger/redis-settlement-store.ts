@@ -20,6 +20,7 @@ import { RedisBindings } from './redis-bindings.js';
 import { asList, asText, asTexts } from './reply.js';
 import type { Requester } from './requester.js';
 import { REQUESTER_SCRIPTS } from './requester-scripts.js';
+import type { JointScript } from './script-files.js';
 import {
   type AcknowledgedSale,
   type AcknowledgedWithdrawal,
@@ -61,16 +62,15 @@ export class RedisSettlementStore implements SettlementStore {
   ): Promise<Look> {
     const { authorizationId } = identity;
     const reply = asList(
-      await this.#run(
-        REQUESTER_SCRIPTS.look,
-        chainId,
-        [
+      await this.scripts.runJointly(chainId, {
+        script: REQUESTER_SCRIPTS.look,
+        keys: [
           keys.authorizationKey(chainId, authorizationId),
           keys.inFlightKey(chainId, asset, payer),
           ...blamed.map((one) => keys.revertsKey(chainId, one)),
         ],
-        [authorizationId],
-      ),
+        args: [authorizationId],
+      }),
     );
     return {
       known: readView(asText(reply[0]), reply[1]),
@@ -116,16 +116,15 @@ export class RedisSettlementStore implements SettlementStore {
     const { id } = this.refOf(payment, identity, requester);
     const fields = paymentFields(payment, { ...identity, arrivedAt: requester.arrivedAt });
     const reply = asList(
-      await this.#run(
-        REQUESTER_SCRIPTS.claim,
-        chainId,
-        [
+      await this.scripts.runJointly(chainId, {
+        script: REQUESTER_SCRIPTS.claim,
+        keys: [
           keys.recordKey(chainId, id),
           keys.authorizationKey(chainId, identity.authorizationId),
           keys.inFlightKey(chainId, asset, authorization.from),
           keys.payerKey(chainId, authorization.from),
         ],
-        [
+        args: [
           requester.id,
           requester.keyTag,
           identity.authorizationId,
@@ -140,7 +139,7 @@ export class RedisSettlementStore implements SettlementStore {
           ...fields,
           ...requester.credentials,
         ],
-      ),
+      }),
     );
     const kind = asText(reply[0]);
     switch (kind) {
@@ -161,7 +160,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async join(ref: ClaimRef, requester: Requester): Promise<JoinResult> {
-    const { kind, view } = await this.#step(REQUESTER_SCRIPTS.join, ref, [
+    const { kind, view } = await this.#joint(REQUESTER_SCRIPTS.join, ref, [
       requester.id,
       requester.keyTag,
       this.limits.saleGraceMs,
@@ -181,7 +180,7 @@ export class RedisSettlementStore implements SettlementStore {
   }
 
   async redeem(ref: ClaimRef, requester: Requester, at: Finality | 'async'): Promise<RedeemResult> {
-    const { kind, view } = await this.#step(REQUESTER_SCRIPTS.redeem, ref, [
+    const { kind, view } = await this.#joint(REQUESTER_SCRIPTS.redeem, ref, [
       requester.id,
       requester.keyTag,
       at,
@@ -223,13 +222,14 @@ export class RedisSettlementStore implements SettlementStore {
     cause: 'timeout' | 'closed',
     knownHash: Hex | undefined,
   ): Promise<LeaveResult> {
-    const { kind, view } = await this.#step(REQUESTER_SCRIPTS.leave, ref, [
+    const reply = await this.#runOn(REQUESTER_SCRIPTS.leave, ref, [
       requester.id,
       cause,
       knownHash === undefined ? '' : encodeHash(knownHash),
       UNSURE_MS,
       ...lifeOf(this.limits),
     ]);
+    const { kind, view } = readStep(ref.id, reply);
     if (view === undefined) return { kind: 'gone' };
     switch (kind) {
       case 'withdrawn':
@@ -318,15 +318,14 @@ export class RedisSettlementStore implements SettlementStore {
     return this.scripts.epochs.onChange(listener);
   }
 
-  /** Runs a script of one claim that returns {kind, view} or {'gone'}. */
-  async #step(
-    which: Script,
-    ref: ClaimRef,
+  /** Runs a joint script that only needs the record of one claim. */
+  async #joint(
+    script: JointScript,
+    { chainId, id }: ClaimRef,
     args: readonly ScriptArgument[],
-  ): Promise<{ readonly kind: string; readonly view: SettlementView | undefined }> {
-    const reply = asList(await this.#runOn(which, ref, args));
-    const kind = asText(reply[0]);
-    return { kind, view: kind === 'gone' ? undefined : presentView(ref.id, reply[1]) };
+  ): Promise<StepReply> {
+    const own = [keys.recordKey(chainId, id)];
+    return readStep(id, await this.scripts.runJointly(chainId, { script, keys: own, args }));
   }
 
   /** Runs a script that only needs the record of one claim. */
@@ -346,4 +345,17 @@ export class RedisSettlementStore implements SettlementStore {
   ): Promise<ScriptReply> {
     return this.scripts.runAgain(chainId, { script, keys: own, args });
   }
+}
+
+interface StepReply {
+  readonly kind: string;
+  /** `undefined` where the record is gone. */
+  readonly view: SettlementView | undefined;
+}
+
+/** Reads the reply of a script of one claim: {kind, view} or {'gone'}. */
+function readStep(id: string, reply: ScriptReply): StepReply {
+  const [kind, view] = asList(reply);
+  const text = asText(kind);
+  return { kind: text, view: text === 'gone' ? undefined : presentView(id, view) };
 }

@@ -1,11 +1,11 @@
-import { loadScript } from './script-files.js';
+import { loadJointScript, loadScript } from './script-files.js';
 
 /** The scripts that an API process runs in Redis, by name. */
 export const REQUESTER_SCRIPTS = {
-  look: loadScript('look'),
-  claim: loadScript('claim'),
-  join: loadScript('join'),
-  redeem: loadScript('redeem'),
+  look: loadJointScript('look'),
+  claim: loadJointScript('claim'),
+  join: loadJointScript('join'),
+  redeem: loadJointScript('redeem'),
   rollBack: loadScript('roll_back'),
   leave: loadScript('leave'),
   replaySale: loadScript('replay_sale'),

@@ -14,6 +14,7 @@ const GENERATED: Readonly<Record<string, () => string>> = {
 };
 
 const INCLUDE = /^--- @include "(\w+)"$/;
+const JOINT = '--- @include "joint"';
 
 /**
  * Reads `scripts/<name>.lua`. A line `--- @include "part"` is replaced by `scripts/lib/part.lua` at its first
@@ -21,6 +22,23 @@ const INCLUDE = /^--- @include "(\w+)"$/;
  */
 export function loadScript(name: string): Script {
   return script(name, scriptText(name));
+}
+
+/** A script that runs for several callers at once. */
+export interface JointScript extends Script {
+  readonly isJoint: true;
+}
+
+/**
+ * Reads a script that runs for several callers at once. Its file is the step of one of them: there `KEYS` and `ARGV` are
+ * that caller's own.
+ */
+export function loadJointScript(name: string): JointScript {
+  const lines = readScript(`${name}.lua`).split('\n');
+  const parts = lines.filter((line) => INCLUDE.test(line));
+  const step = lines.filter((line) => !INCLUDE.test(line));
+  const lua = [...parts, 'local function step(KEYS, ARGV)', ...step, 'end', JOINT].join('\n');
+  return { ...script(name, expand(lua, new Set())), isJoint: true };
 }
 
 function scriptText(name: string): string {

@@ -9,6 +9,7 @@ import {
   epochKey,
   inFlightKey,
   listKey,
+  payerKey,
   recordKey,
   speakersKeys,
 } from '../../../src/settlement/ledger/keys.js';
@@ -27,7 +28,7 @@ import {
   CONTRACT_UNCLAIMED_MS,
   describeSettlementStore,
 } from '../../twins/settlement/ledger/settlement-store-contract.js';
-import { LedgerWorld } from './ledger-world.js';
+import { LedgerWorld, LIMITS } from './ledger-world.js';
 
 let world: LedgerWorld | undefined;
 let archived: LedgerWorld | undefined;
@@ -43,6 +44,39 @@ describeSettlementStore('RedisSettlementStore', async () => (await freshWorld())
 describeSettlementStore('RedisSettlementStore with an outbox', async () => {
   archived = await (archived?.anew() ?? LedgerWorld.start(undefined, true));
   return archived.asStoreWorld();
+});
+
+it('counts for the queue, its shares and the balance what is claimed at the same time', async () => {
+  const { store, redis } = await freshWorld();
+  const claim = (made: ReturnType<typeof aPayment>, balance: bigint) =>
+    store.claim(aRequester(), {
+      ...made,
+      means: { balance, allowance: undefined },
+      isAccepted: false,
+    });
+  const few = await Promise.all(Array.from({ length: 5 }, () => claim(aPayment(), 3000n)));
+  expect(few.map((one) => [one.kind, one.kind === 'claimed' && one.queued])).toEqual([
+    ['claimed', 0],
+    ['claimed', 1],
+    ['claimed', 2],
+    ['in_flight_changed', false],
+    ['in_flight_changed', false],
+  ]);
+  const many = await Promise.all(
+    Array.from({ length: LIMITS.queueMax }, () => claim(aPayment(), 10n ** 24n)),
+  );
+  const full = many.filter(({ kind }) => kind === 'queue_full');
+  expect(full).toHaveLength(3);
+  expect(many.filter(({ kind }) => kind === 'claimed')).toHaveLength(LIMITS.queueMax - 3);
+  const lists = ['live', 'queued', 'deadlines', 'pending'] as const;
+  const lengths = await Promise.all(lists.map((list) => redis.zcard(listKey(CHAIN_ID, list))));
+  expect(lengths).toEqual(lists.map(() => LIMITS.queueMax));
+  const { asset, authorization } = aPayment().payment;
+  const newest = [listKey(CHAIN_ID, 'newest'), payerKey(CHAIN_ID, authorization.from)];
+  expect(await Promise.all(newest.map((list) => redis.zcard(list)))).toEqual([500, 50]);
+  expect(await redis.hget(inFlightKey(CHAIN_ID, asset, authorization.from), '_b')).toBe(
+    String(1000 * LIMITS.queueMax),
+  );
 });
 
 it('an older claim that comes back and is withdrawn again leaves reserved what a newer claim has in flight', async () => {

@@ -13,7 +13,7 @@
 -- lost it, or sold to another since | {'known'} | {'queue_full', queued} | {'in_flight_changed'} | {'permit_in_flight'}
 -- | {'had_its_place'} | {'not_yet'} (a 202 sells, and processes may still have to replay their sales).
 local requester, key, authorization, is_accepted = ARGV[2], ARGV[3], ARGV[4], ARGV[9] == '1'
-local queued = redis.call('ZCARD', prefix .. 'queued')
+local queued = length_of(prefix .. 'queued')
 local earlier = read_sale(KEYS[2])
 if earlier then
   -- The reply was lost, and the sale may have changed since.
@@ -59,10 +59,10 @@ if not needs_nothing then
   if record.kind == 'a' then
     if had_its_place(authorization) or had_its_place(record.payer) then return { 'had_its_place' } end
     -- Settlements that need preparation queue by themselves, with a share for each asset.
-    most, line, share = math.ceil(most / 4), redis.call('ZCARD', prefix .. 'sponsored'), OWN .. record.asset
+    most, line, share = math.ceil(most / 4), length_of(prefix .. 'sponsored'), OWN .. record.asset
   end
   if line >= most then return { 'queue_full', line } end
-  local own = tonumber(redis.call('HGET', prefix .. 'load', share) or '0')
+  local own = load_of(share)
   if own >= most / 4 and line > own then return { 'queue_full', line } end
 end
 
@@ -86,9 +86,6 @@ if needs_nothing then
   conclude(r, 'nothing_due', { paid = true }, { tombstone = seconds, retention = seconds })
   return { made, queued }
 end
-redis.call('ZADD', prefix .. 'newest', at, r.id)
-redis.call('ZREMRANGEBYRANK', prefix .. 'newest', 0, -501)
-redis.call('ZADD', KEYS[5], at, r.id)
-redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -51)
-redis.call('EXPIRE', KEYS[5], ARGV[8])
+add_newest(prefix .. 'newest', at, r.id, 500)
+add_newest(KEYS[5], at, r.id, 50, ARGV[8])
 return { made, queued }

@@ -23,8 +23,8 @@ if is_new and redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then
   if redis.call('ZCARD', waiters) >= tonumber(ARGV[5]) then return { 'too_many', view_of(r) } end
 end
 if not is_sold then
-  if is_new and is_early(r) and #ARGV > 5 then note_early(r, 6) end
-  if key ~= '' and r.key == '' and is_eligible(r, tonumber(ARGV[4]), 6) then
+  if is_new and is_early(r) and #ARGV > 5 then note_early(r, ARGV, 6) end
+  if key ~= '' and r.key == '' and is_eligible(r, tonumber(ARGV[4]), ARGV, 6) then
     put(r, 'key', key)
   end
 end

@@ -37,7 +37,7 @@ if r.key ~= '' and r.key ~= key then
   -- For the holder of the key alone, whenever it comes. Who else asks has no sale to wait for.
   return answer(is_past_grace(r, grace_ms) and 'lost' or 'not_eligible')
 end
-if not is_eligible(r, grace_ms, 7) then return answer('not_eligible') end
+if not is_eligible(r, grace_ms, ARGV, 7) then return answer('not_eligible') end
 -- A newer claim as well: another claim of its authorization may be lost, and sold.
 if is_awaiting(tonumber(ARGV[6])) then return answer('not_yet') end
 -- The ledger lost a claim, and this one was made before the sale of the lost one was replayed.

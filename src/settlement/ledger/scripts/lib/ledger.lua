@@ -286,7 +286,7 @@ end
 local batch
 
 local function begin_batch()
-  batch = { removed = {}, added = {}, loads = {}, groups = {} }
+  batch = { removed = {}, added = {}, loads = {}, known_loads = {}, lengths = {}, groups = {}, most = {}, lives = {} }
 end
 
 local function collect(lists, key, ...)
@@ -301,6 +301,25 @@ end
 
 local function remove_from(key, id)
   if batch then collect(batch.removed, key, id) else redis.call('ZREM', key, id) end
+end
+
+-- How long a list is, with what a batch has done to it.
+local function length_of(key)
+  batch.lengths[key] = batch.lengths[key] or redis.call('ZCARD', key)
+  return batch.lengths[key] + #(batch.added[key] or {}) / 2 - #(batch.removed[key] or {})
+end
+
+-- Adds to a list of the newest, which keeps so many of them, for so many seconds where that is given.
+local function add_newest(key, score, id, most, seconds)
+  add_to(key, score, id)
+  batch.most[key], batch.lives[key] = most, seconds
+end
+
+-- How much of the queue counts for one account, or of one asset that needs preparation, with what a batch has done.
+local function load_of(share)
+  local known = batch.known_loads
+  known[share] = known[share] or tonumber(redis.call('HGET', prefix .. 'load', share) or '0')
+  return known[share] + (batch.loads[share] or 0)
 end
 
 -- How much of the queue counts for one account, or of one asset that needs preparation.
@@ -337,9 +356,11 @@ local function join_round(round, groups)
 end
 
 -- Writes what the loads of a batch come to. Those of nothing are forgotten: a payer names the accounts.
-local function change_loads(loads)
-  local key, known, unknown, values, over = prefix .. 'load', {}, {}, {}, {}
-  for share in pairs(loads) do unknown[#unknown + 1] = share end
+local function change_loads(loads, known)
+  local key, unknown, values, over = prefix .. 'load', {}, {}, {}
+  for share in pairs(loads) do
+    if not known[share] then unknown[#unknown + 1] = share end
+  end
   for from = 1, #unknown, ARGUMENTS_MOST do
     local to = math.min(from + ARGUMENTS_MOST - 1, #unknown)
     local before = redis.call('HMGET', key, unpack(unknown, from, to))
@@ -359,8 +380,10 @@ local function end_batch()
   batch = nil
   in_parts('ZADD', ended.added)
   in_parts('ZREM', ended.removed)
-  change_loads(ended.loads)
+  change_loads(ended.loads, ended.known_loads)
   for round, groups in pairs(ended.groups) do join_round(round, groups) end
+  for key, most in pairs(ended.most) do redis.call('ZREMRANGEBYRANK', key, 0, -1 - most) end
+  for key, seconds in pairs(ended.lives) do redis.call('EXPIRE', key, seconds) end
 end
 
 -- Where ready work waits: what only one signer may send waits for that lane alone.
@@ -758,12 +781,12 @@ end
 -- 256 credentials of 43 characters.
 local EARLY_MAX_CHARACTERS = 256 * 44
 
--- Notes the credentials of an early requester: ARGV[from] and those after it.
-local function note_early(r, from)
+-- Notes the credentials of an early requester: arguments[from] and those after it.
+local function note_early(r, arguments, from)
   local early, added = r.early, false
-  for i = from, #ARGV do
-    if #early < EARLY_MAX_CHARACTERS and not string.find(early, ARGV[i], 1, true) then
-      early = early == '' and ARGV[i] or (early .. ',' .. ARGV[i])
+  for i = from, #arguments do
+    if #early < EARLY_MAX_CHARACTERS and not string.find(early, arguments[i], 1, true) then
+      early = early == '' and arguments[i] or (early .. ',' .. arguments[i])
       added = true
     end
   end
@@ -775,11 +798,11 @@ local function is_past_grace(r, grace_ms)
   return r.included_at > 0 and now() >= r.included_at + grace_ms
 end
 
--- Whether a requester with the credentials from ARGV[from] on may have the sale.
-local function is_eligible(r, grace_ms, from)
+-- Whether a requester with the credentials from arguments[from] on may have the sale.
+local function is_eligible(r, grace_ms, arguments, from)
   if is_early(r) then return true end
-  for i = from, #ARGV do
-    if string.find(r.early, ARGV[i], 1, true) then return true end
+  for i = from, #arguments do
+    if string.find(r.early, arguments[i], 1, true) then return true end
   end
   return is_past_grace(r, grace_ms)
 end
