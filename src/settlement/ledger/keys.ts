@@ -18,7 +18,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `awaited` | set | 20 s at most after the ledger went back | those of them that have not replayed their acknowledged answers yet |
  * | `s:<id>` `x402:{56:0}:s:q3J…` | hash | live; then `TOMBSTONE_DAYS`, minutes without an attempt | the record of a claim: see `record.ts` |
  * | `d:<id>` | string | `RETENTION_DAYS` | its details, JSON |
- * | `w:<id>` | zset | 5 minutes after the last one came | its requesters by their last heartbeat, ms |
+ * | `w:<id>` | zset | live; then 5 minutes after the last one came | its requesters by their last heartbeat, ms |
  * | `a:<authorization id>` | hash | as its records | claims of an authorization: `live`, `sold`, `last` |
  * | `t:<authorization id>` | string | `TOMBSTONE_DAYS` | the requester with the sale where the ledger lost the claim, `<requester>|<key tag>` |
  * | `f:<token>:<payer>` `…:f:0xa1…:0xb2…` | hash | while something is in flight | amounts in flight by authorization |

@@ -62,7 +62,8 @@ if not needs_nothing then
     most, line, share = math.ceil(most / 4), length_of(prefix .. 'sponsored'), OWN .. record.asset
   end
   if line >= most then return { 'queue_full', line } end
-  local own = load_of(share)
+  -- A share is a part of the line.
+  local own = line >= most / 4 and load_of(share) or 0
   if own >= most / 4 and line > own then return { 'queue_full', line } end
 end
 
@@ -77,7 +78,8 @@ advance(r, 'claimed', 'auth', authorization, 'sale', is_accepted and 'sold' or '
   'kept', lost and lost.kept and '1' or '', 'async', is_accepted and '1' or '', 'key', key, 'early', r.early,
   'by', requester, 't_claimed', at, unpack(ARGV, 13, fields_end))
 if is_accepted then redis.call('HSET', KEYS[3], 'sold', r.id) end
-wait_for(r, requester)
+-- Its end lets them expire.
+redis.call('ZADD', waiters_key(r.id), at, requester)
 if needs_nothing then
   -- It cost nothing, and the holder of a key can sign any number of them: kept while it could be settled for
   -- more, and for an hour at most.

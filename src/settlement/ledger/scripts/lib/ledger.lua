@@ -158,6 +158,9 @@ local function is_of_one(r)
   return r.by and r.joined ~= '1'
 end
 
+-- Seconds that requesters are kept after the last one came, and after the end of their claim.
+local WAITERS_KEPT = 300
+
 -- Tells every process with a requester for one of these settlements, in one message each:
 -- ids, news, transaction, reason.
 local function publish_all(records, news, transaction, reason)
@@ -635,7 +638,12 @@ local function conclude(r, event, found, life)
   r.by, r.joined = all.by, all.joined
   -- The one that waited alone has had its answer.
   local is_awaited = not (is_of_one(r) and sale == 'sold' and told and all.sold_to == r.by)
-  if is_awaited then redis.call('DEL', r.redis_key) else redis.call('DEL', r.redis_key, waiters_key(r.id)) end
+  if is_awaited then
+    redis.call('DEL', r.redis_key)
+    redis.call('EXPIRE', waiters_key(r.id), WAITERS_KEPT)
+  else
+    redis.call('DEL', r.redis_key, waiters_key(r.id))
+  end
   local fields = { 'stage', r.stage, 'auth', r.auth, 'terms', all.terms, 'signed', all.signed, 'sale', sale,
     't_claimed', all.t_claimed, 't_finished', tostring(at) }
   local function keep(name, value)
@@ -685,7 +693,7 @@ local function conclude(r, event, found, life)
   redis.call('SET', prefix .. 'd:' .. r.id, cjson.encode(details), 'EX', details_seconds)
 
   local index = index_key(r.auth)
-  local claims = redis.call('HMGET', index, 'live', 'sold')
+  local claims = has_gone_back() and redis.call('HMGET', index, 'live', 'sold') or { r.id, all.sale == 'sold' and r.id }
   local is_sold_by_it = claims[2] == r.id
   if is_sold_by_it and not told then redis.call('HDEL', index, 'sold') end
   -- The claim an authorization was sold by counts before its last one.
@@ -769,7 +777,7 @@ end
 -- Notes that a requester waits, and shows that it lives.
 local function wait_for(r, requester)
   redis.call('ZADD', waiters_key(r.id), now(), requester)
-  redis.call('EXPIRE', waiters_key(r.id), 300)
+  redis.call('EXPIRE', waiters_key(r.id), WAITERS_KEPT)
   if is_of_one(r) and requester ~= r.by then redis.call('HSET', r.redis_key, 'joined', '1') end
 end
 
