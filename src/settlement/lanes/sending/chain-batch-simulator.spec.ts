@@ -359,17 +359,6 @@ describe('the last look before money is spent', () => {
     expect([refusals, groups.length]).toEqual([['a: invalid_exact_evm_transaction_failed'], 1]);
   });
 
-  it('gives up what was undecided for ten minutes, unless it was sent before', async () => {
-    const sentBefore = { hashes: [] };
-    const items = [
-      { ...anItem('a'), tries: 600 },
-      { ...anItem('b'), tries: 599 },
-      { ...anItem('c'), tries: 600, sentBefore },
-    ];
-    const { refusals, groups } = short(await preflight(...items));
-    expect([refusals, groups.length]).toEqual([['a: settlement_not_sent'], 2]);
-  });
-
   it('refuses a wallet’s factory that is not on the list of this process, and runs nothing of it', async () => {
     const deployment = { factory: `0x${'fb'.repeat(20)}`, data: '0x' } as const;
     const item = anItem('a', { authorization: anUndeployedAuthorization({ deployment }) });

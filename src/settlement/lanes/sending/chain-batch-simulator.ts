@@ -49,11 +49,6 @@ const OLDER_BLOCK_TRIES = 10;
 const CONTRADICTED_TRIES = 30;
 
 /**
- * Tries of a settlement that was never sent, a second or more apart. After a 202 no requester waits, and the deadline
- * is the payer's choice. A chain that does not answer counts none.
- */
-const TRIES_MAX = 600;
-/**
  * Transactions of one settlement. Where its simulation succeeds and no node takes its transaction, a no-op uses up the
  * account nonce each time, and costs gas.
  */
@@ -123,12 +118,11 @@ export class ChainBatchSimulator<T extends Sendable> {
   /**
    * Refusals without a read of the chain. The lists of the process with the key decide, whichever process accepted it.
    */
-  #refusalOf({ payment, sentBefore, tries = 0 }: T): Reason | undefined {
+  #refusalOf({ payment, sentBefore }: T): Reason | undefined {
     if (this.suspension.isSuspended(assetNameOf(payment))) return 'asset_suspended';
     if ((sentBefore?.hashes.length ?? 0) >= TRANSACTIONS_MAX) {
       return actionOf(payment.authorization).reasons.transactionFailed;
     }
-    if (tries >= TRIES_MAX && sentBefore === undefined) return 'settlement_not_sent';
     const chosen = chosenContractOf(payment);
     return chosen === undefined || this.options.walletFactories.has(chosen)
       ? undefined
