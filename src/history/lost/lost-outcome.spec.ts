@@ -246,12 +246,40 @@ describe('what the chain says of a settlement that the ledger has lost', () => {
       });
     });
 
-    it('is that it failed in another block', async () => {
-      const { outcomes } = await world({ at: 13, from: LANE, isOther: true });
-      expect(await outcomes.resolve(anIncludedRow(12, replaced))).toEqual({
-        kind: 'reorged',
-        place: undefined,
+    it('is that another transaction of it has paid', async () => {
+      const { outcomes } = await world({ at: 13, from: LANE });
+      const before = hash32(4712);
+      const row = anIncludedRow(12, {
+        ...replaced,
+        transaction: Buffer.from(before.slice(2), 'hex'),
       });
+      expect(await outcomes.resolve(row)).toEqual({
+        kind: 'reorged',
+        place: { ...at(13), logIndex: 1 },
+      });
+    });
+
+    it.each<readonly [string, Parameters<typeof world>[0]]>([
+      ['by a stranger', { at: 13, from: STRANGER }],
+      ['without a payment', { at: 13, from: LANE, isOther: true }],
+    ])('is nothing where its authorization was used %s', async (_, used) => {
+      const { outcomes } = await world(used);
+      const transaction = Buffer.from(hash32(4712).slice(2), 'hex');
+      const row = anIncludedRow(12, { ...replaced, transaction, transactions: [transaction] });
+      expect(await outcomes.resolve(row)).toEqual({ kind: 'unresolved', why: 'user_unknown' });
+    });
+
+    it('is nothing where the log of its payment cannot be read', async () => {
+      const { outcomes, nodes } = await world({ at: 13, from: LANE });
+      for (const node of nodes) {
+        node.lie = (asked, [, isFull]) =>
+          /^eth_(getLogs|getBlockReceipts)$/.test(asked) || isFull === true
+            ? failure('pruned')
+            : undefined;
+      }
+      const resolved = await outcomes.resolve(anIncludedRow(12, replaced));
+      expect(resolved.kind).not.toBe('ended');
+      expect(resolved).not.toEqual({ kind: 'reorged', place: undefined });
     });
 
     it.each<readonly [string, number, Partial<SettlementRow>]>([

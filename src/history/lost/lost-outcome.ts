@@ -106,30 +106,35 @@ export class LostOutcomes {
   }
 
   /** Looks again for the block of an included settlement, which no ledger follows any more. */
-  async #followBlock(row: SettlementRow, { ref, action }: LostPayment): Promise<LostResult> {
-    const { chain, evidence, final } = this.parts;
-    const [hash, blockHash] = [hexOf(row.transaction), hexOf(row.block_hash)];
+  async #followBlock(row: SettlementRow, payment: LostPayment): Promise<LostResult> {
+    const { evidence, final } = this.parts;
+    const hash = hexOf(row.transaction);
     if (row.state !== 'included' || hash === undefined || row.block_number === null) {
       return unresolved('unexpired');
     }
     const blockNumber = BigInt(row.block_number);
     const read = (await evidence.look([{ hash, blockNumber }])).get(hash);
-    if (read?.kind === 'absent' && read.isProven && blockNumber <= final.number) {
-      return { kind: 'reorged', place: undefined };
+    if (read?.kind === 'seen') {
+      const { blockNumber: at, blockHash } = read.transaction;
+      if (blockHash === hexOf(row.block_hash) || at > final.number) return unresolved('unexpired');
+    } else if (read?.kind !== 'absent' || !read.isProven || blockNumber > final.number) {
+      return unresolved('unread');
     }
-    if (read?.kind !== 'seen') return unresolved('unread');
-    const at = read.transaction.blockNumber;
-    if (read.transaction.blockHash === blockHash || at > final.number) {
-      return unresolved('unexpired');
-    }
+    const isUsed = await evidence.isUsed(payment.ref, final);
+    if (isUsed === undefined) return unresolved('unread');
+    return isUsed ? this.#moved(row, payment) : { kind: 'reorged', place: undefined };
+  }
+
+  /** Where its own transactions have paid it. Any other use decides nothing before the deadline. */
+  async #moved(row: SettlementRow, payment: LostPayment): Promise<LostResult> {
     // The row does not name the channel, so the log of a deposit cannot be recognized.
-    if (action.paysInto !== undefined) return unresolved('user_unknown');
-    const outcome = await chain.uses.find(ref, { from: at, to: at }, 'lane');
-    const use = outcome.kind === 'found' ? outcome.use : undefined;
-    if (use?.transaction !== hash || use.logIndex === undefined) {
-      return { kind: 'reorged', place: undefined };
+    if (payment.action.paysInto !== undefined) return unresolved('user_unknown');
+    const use = (await this.#searchUse(row, payment))?.use;
+    if (use?.logIndex === undefined || !hashesOf(row).includes(use.transaction)) {
+      return unresolved('user_unknown');
     }
-    const place = await this.#placeOf(read.transaction, use.logIndex);
+    const seen = await this.#seen(use.transaction, use.blockNumber);
+    const place = seen && (await this.#placeOf(seen, use.logIndex));
     return place === undefined ? unresolved('unread') : { kind: 'reorged', place };
   }
 

@@ -200,6 +200,7 @@ function reorgedRow(row: SettlementRow, place: LostPlace | undefined): Settlemen
     ...row,
     state: place === undefined ? 'broadcast' : 'included',
     is_paid: place !== undefined,
+    transaction: place ? bytesOf(place.transaction) : row.transaction,
     block_number: place?.blockNumber.toString() ?? null,
     block_hash: place ? bytesOf(place.blockHash) : null,
     log_index: place?.logIndex ?? null,
