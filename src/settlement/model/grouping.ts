@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem';
+import type { Address } from 'viem';
 import { type AcceptedPayment, assetNameOf } from '../../protocol/payment/accepted-payment.js';
 import { transferOf } from '../../protocol/payment/payment-facts.js';
 import { actionOf } from '../../protocol/schemes/registry.js';
@@ -11,8 +11,6 @@ export interface Sendable {
   readonly goesAlone: boolean;
   /** How often its simulation had no result. */
   readonly tries?: number;
-  /** Present if a dead attempt carried it. */
-  readonly sentBefore?: { readonly hashes: readonly Hex[] };
 }
 
 export interface BatchRules {

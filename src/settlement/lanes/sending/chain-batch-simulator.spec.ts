@@ -347,18 +347,6 @@ describe('the last look before money is spent', () => {
     expect(view.proved).toEqual([]);
   });
 
-  it('gives up what had 64 transactions that did nothing, and asks nothing of it', async () => {
-    const sentBefore = (count: number) => ({
-      sentBefore: { hashes: Array.from({ length: count }, (): Hex => `0x${'0f'.repeat(32)}`) },
-    });
-    const items = [
-      { ...anItem('a'), ...sentBefore(64) },
-      { ...anItem('b'), ...sentBefore(63) },
-    ];
-    const { refusals, groups } = short(await preflight(...items));
-    expect([refusals, groups.length]).toEqual([['a: invalid_exact_evm_transaction_failed'], 1]);
-  });
-
   it('refuses a wallet’s factory that is not on the list of this process, and runs nothing of it', async () => {
     const deployment = { factory: `0x${'fb'.repeat(20)}`, data: '0x' } as const;
     const item = anItem('a', { authorization: anUndeployedAuthorization({ deployment }) });

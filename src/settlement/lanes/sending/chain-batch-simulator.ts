@@ -48,12 +48,6 @@ const OLDER_BLOCK_TRIES = 10;
 /** Tries after which endpoints that disagree will not agree: code can tell them apart. */
 const CONTRADICTED_TRIES = 30;
 
-/**
- * Transactions of one settlement. Where its simulation succeeds and no node takes its transaction, a no-op uses up the
- * account nonce each time, and costs gas.
- */
-const TRANSACTIONS_MAX = 64;
-
 type Checked = { readonly gas: bigint } | { readonly reason: Reason };
 type Looked<T extends Sendable> = Omit<PreflightResult<T>, 'blockNumber'>;
 
@@ -107,7 +101,7 @@ export class ChainBatchSimulator<T extends Sendable> {
     const decided = this.#slow.takeDecided();
     if (ready.length === 0) return decided;
     const refusals = ready.flatMap((item) => {
-      const reason = this.#refusalOf(item);
+      const reason = this.#refusalOf(item.payment);
       return reason === undefined ? [] : [{ item, reason }];
     });
     const served = ready.filter((one) => !refusals.some(({ item }) => item === one));
@@ -118,11 +112,8 @@ export class ChainBatchSimulator<T extends Sendable> {
   /**
    * Refusals without a read of the chain. The lists of the process with the key decide, whichever process accepted it.
    */
-  #refusalOf({ payment, sentBefore }: T): Reason | undefined {
+  #refusalOf(payment: AcceptedPayment): Reason | undefined {
     if (this.suspension.isSuspended(assetNameOf(payment))) return 'asset_suspended';
-    if ((sentBefore?.hashes.length ?? 0) >= TRANSACTIONS_MAX) {
-      return actionOf(payment.authorization).reasons.transactionFailed;
-    }
     const chosen = chosenContractOf(payment);
     return chosen === undefined || this.options.walletFactories.has(chosen)
       ? undefined
