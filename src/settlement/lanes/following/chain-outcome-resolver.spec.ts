@@ -23,6 +23,7 @@ import type { CallOutcome } from '../../../protocol/evm/chain-reader.js';
 import { callOf, transferOf } from '../../../protocol/payment/payment-facts.js';
 import type { ChannelConfig } from '../../../protocol/schemes/batch-settlement/channel.js';
 import type { ClaimBatch } from '../../../protocol/schemes/batch-settlement/claim-batch.js';
+import type { Payout } from '../../../protocol/schemes/batch-settlement/payout.js';
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeVerdict } from '../ports.js';
 import { type Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
@@ -300,6 +301,19 @@ describe('ChainOutcomeResolver', () => {
       searched = use({ transaction: OURS });
       expect(await resolvedDead([OURS])).toBe('finalized paid');
     });
+    it.each([true, false])(
+      'by ours, parked as a failure: a log found later proves that it has paid (success: %s)',
+      async (isSuccess) => {
+        searched = use({ transaction: OURS });
+        const failed = { transaction: OURS, blockNumber: 15n, blockHash: BLOCK, isSuccess };
+        const sent = { sinceBlock: SENT_AT, hashes: [OURS], failed };
+        const verdict = await resolver.resolveAgain('a', payment, sent, finalized());
+        expect(verdict).toMatchObject({
+          ending: { state: 'finalized', isPaid: true, logIndex: 4 },
+        });
+        expect(await store.endings.credit(56, OURS, 4, 'another')).toBe(false);
+      },
+    );
     it('later than it was looked at, and never broadcast: there was nothing to copy', async () => {
       expect(await resolvedDead([OURS])).toBe('foreign paid');
       expect(await resolvedDead()).toBe('foreign unpaid');
@@ -506,6 +520,34 @@ describe('ChainOutcomeResolver', () => {
     state = outcome;
     expect(await result()).toBe('waiting');
     expect(await resolvedDead()).toBe('waiting');
+  });
+
+  it.each<[string, boolean, object]>([
+    [
+      'succeeded: it has done that',
+      true,
+      { state: 'finalized', transaction: OURS, blockNumber: 12n, blockHash: OTHER },
+    ],
+    ['failed: another one has done that', false, { state: 'foreign' }],
+  ])('a payout that the escrow shows, parked after its own transaction %s', async (...given) => {
+    const [, isSuccess, expected] = given;
+    const authorization: Payout = {
+      scheme: 'batch-settlement',
+      method: 'channel-settle',
+      from: STRANGER,
+      signature: '0x',
+      token: STRANGER,
+      upTo: 5n,
+    };
+    // Claimed and settled in total.
+    state = { status: 'returned', data: `0x${[9n, 5n].map(uintWord).join('')}` };
+    const failed = { transaction: OURS, blockNumber: 12n, blockHash: OTHER, isSuccess };
+    const sent = { sinceBlock: SENT_AT, hashes: [OURS], failed };
+    const payout = anAcceptedPayment({ authorization });
+    expect(await resolver.resolveAgain('a', payout, sent, finalized())).toEqual({
+      kind: 'ended',
+      ending: { id: 'a', isPaid: true, ...expected },
+    });
   });
 
   it('a claim of more than its channel held is held against the payer of that', async () => {

@@ -103,8 +103,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     if (isUsed && isShownByState(payment)) {
       return endedByState(id, failed?.isSuccess === true ? failed : undefined);
     }
-    const fate = failed === undefined ? 'dead' : fateOf(failed);
-    if (isUsed) return this.#resolveUsed(id, payment, sent, fate, finalized);
+    // Of its failed transaction only the receipt was seen; a search may show more.
+    if (isUsed) return this.#resolveUsed(id, payment, sent, 'dead', finalized);
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
     }
@@ -379,7 +379,7 @@ function endedByState(
   return ended({ id, state: 'finalized', isPaid: true, transaction, blockNumber, blockHash });
 }
 
-function fateOf(inclusion: Pick<Inclusion, 'isSuccess'> | undefined): AttemptFate {
+function fateOf(inclusion: Inclusion | undefined): AttemptFate {
   if (inclusion === undefined) return 'in_flight';
   return inclusion.isSuccess ? 'mined' : 'failed';
 }
