@@ -186,8 +186,8 @@ export type OutcomeVerdict =
   | { readonly kind: 'ended'; readonly ending: Ending }
   /** The authorization is unused and can still be paid: the settlement goes back to the queue, to be sent alone. */
   | { readonly kind: 'requeue' }
-  /** The attempt may still pay the settlement, or no endpoint can answer now. */
-  | { readonly kind: 'waiting' }
+  /** The attempt may still pay the settlement, or no endpoint can answer now, or its token hides the state. */
+  | { readonly kind: 'waiting'; readonly why?: 'state_unreadable' }
   /** A search for the using transaction is in progress; the question is repeated after it. */
   | { readonly kind: 'searching' };
 

@@ -518,8 +518,10 @@ describe('ChainOutcomeResolver', () => {
     ['answers neither yes nor no', { status: 'returned', data: '0x' }],
   ])('a token that %s tells nothing: unknown is not failed', async (_, outcome) => {
     state = outcome;
-    expect(await result()).toBe('waiting');
-    expect(await resolvedDead()).toBe('waiting');
+    const hidden = { kind: 'waiting', why: 'state_unreadable' };
+    expect(await resolver.resolve('a', payment, tracked(), mined(), finalized())).toEqual(hidden);
+    const sent = { sinceBlock: SENT_AT, hashes: [] };
+    expect(await resolver.resolveAgain('a', payment, sent, finalized())).toEqual(hidden);
   });
 
   it.each<[string, boolean, object]>([
@@ -623,6 +625,7 @@ describe('ChainOutcomeResolver', () => {
 
   it('endpoints that disagree tell nothing', async () => {
     doEndpointsAgree = false;
-    expect(await result()).toBe('waiting');
+    const verdict = await resolver.resolve('a', payment, tracked(), mined(), finalized());
+    expect(verdict).toEqual({ kind: 'waiting' });
   });
 });

@@ -21,6 +21,7 @@ import type {
 import type { Attempt } from '../../model/attempt.js';
 import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+import { isShownByState } from './failures.js';
 
 /** An attempt may still be mined, was mined without paying, is reported as failed, or can never be mined. */
 type AttemptFate = 'in_flight' | 'mined' | 'failed' | 'dead';
@@ -61,7 +62,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     finalized: BlockHeader,
   ): Promise<OutcomeVerdict> {
     const isUsed = await this.#isUsed(payment, finalized);
-    if (isUsed === undefined) return { kind: 'waiting' };
+    if (typeof isUsed !== 'boolean') return waitingFor(isUsed);
     if (isUsed && isShownByState(payment)) {
       const isOurs = inclusion?.isSuccess === true && tracked.isSettledBy(inclusion.transaction);
       return endedByState(id, isOurs ? inclusion : undefined);
@@ -98,7 +99,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     finalized: BlockHeader,
   ): Promise<OutcomeVerdict> {
     const isUsed = await this.#isUsed(payment, finalized);
-    if (isUsed === undefined) return { kind: 'waiting' };
+    if (typeof isUsed !== 'boolean') return waitingFor(isUsed);
     const { failed } = sent;
     if (isUsed && isShownByState(payment)) {
       return endedByState(id, failed?.isSuccess === true ? failed : undefined);
@@ -137,10 +138,15 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   /**
    * Whether the authorization is used in a final block, on which two endpoints agree. A token that answers them
    * differently, or not at all, delays only its own settlements: unknown does not mean unused.
+   *
+   * @returns `undefined` while endpoints differ.
    */
-  async #isUsed(payment: AcceptedPayment, { hash }: BlockHeader): Promise<boolean | undefined> {
-    return this.#unlessInDoubt('authorization state', async (view) => {
-      const isUsed = await isDone(view, payment, { blockHash: hash });
+  async #isUsed(
+    payment: AcceptedPayment,
+    { hash }: BlockHeader,
+  ): Promise<boolean | 'hidden' | undefined> {
+    return this.#unlessInDoubt<boolean | 'hidden'>('authorization state', async (view) => {
+      const isUsed = (await isDone(view, payment, { blockHash: hash })) ?? 'hidden';
       return { value: isUsed, key: String(isUsed), subject: hash };
     });
   }
@@ -365,8 +371,8 @@ export class ChainOutcomeResolver implements OutcomeResolver {
   }
 }
 
-function isShownByState({ authorization }: AcceptedPayment): boolean {
-  return actionOf(authorization).evidence.by === 'state';
+function waitingFor(state: 'hidden' | undefined): OutcomeVerdict {
+  return { kind: 'waiting', ...(state === 'hidden' && { why: 'state_unreadable' }) };
 }
 
 /** A success shown by the state of the contract, whatever transaction caused it. */

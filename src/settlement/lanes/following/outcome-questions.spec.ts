@@ -191,6 +191,13 @@ describe('OutcomeQuestions', () => {
         'search_failed',
         3,
       ],
+      [
+        'a token hides its state',
+        () => Promise.resolve({ kind: 'waiting', why: 'state_unreadable' }),
+        0,
+        'state_unreadable',
+        0,
+      ],
       ['a token burns its time', () => new Promise(() => undefined), 2000, 'state_unreadable', 0],
     ])('%s', async (_, given, waitMs, why, faultCount) => {
       resolution = given;

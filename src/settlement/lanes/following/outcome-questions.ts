@@ -111,7 +111,9 @@ export class OutcomeQuestions {
   }
 
   #answerOf(question: Question, verdict: OutcomeVerdict, head: Head): readonly Answer[] {
-    if (verdict.kind === 'waiting') return this.#unknown(question, 'search_failed', head);
+    if (verdict.kind === 'waiting') {
+      return this.#unknown(question, verdict.why ?? 'search_failed', head);
+    }
     if (verdict.kind === 'searching' || isTooEarly(question, verdict)) {
       this.#tries.wait(question.id, this.options.clock.steady() + SEARCH_PAUSE_MS);
       return [];

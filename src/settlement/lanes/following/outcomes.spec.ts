@@ -158,6 +158,33 @@ describe('Outcomes', () => {
     expect([[...lane.store.reverts.values()], suspected]).toEqual([[1], accused]);
   });
 
+  it.each<[string, OutcomeVerdict | 'fails']>([
+    ['no search finds the use', { kind: 'waiting' }],
+    ['no endpoint answers', 'fails'],
+  ])(
+    'blames nobody yet for one whose transaction failed and %s: a copy may have paid',
+    async (...given) => {
+      const [, verdict] = given;
+      await lane.send('a');
+      lane.chain.verdicts.set('a', verdict);
+      await mined([], true);
+      await threeRounds();
+      expect(lane.store.claims.get('a')).toMatchObject({ why: 'search_failed', failed: {} });
+      expect([[...lane.store.reverts], suspected]).toEqual([[], []]);
+    },
+  );
+
+  it('blames all suspects of a claim no earlier than its culprits can be seen: no token hides the state of the escrow', async () => {
+    lane.store.claims.claim('p', aPayment(1, { authorization: CLAIM }));
+    await lane.store.queue.ready(CHAIN_ID, ['p']);
+    await lane.sending.sendReady(lane.lease, () => true);
+    lane.chain.verdicts.set('p', 'hangs');
+    await mined([], false);
+    await threeRounds();
+    expect(lane.store.claims.get('p')).toMatchObject({ why: 'state_unreadable', failed: {} });
+    expect([...lane.store.reverts]).toEqual([]);
+  });
+
   describe('a final block that pays all', () => {
     beforeEach(async () => {
       await lane.send('a', 'b');
@@ -274,6 +301,22 @@ describe('Outcomes', () => {
       final();
       await result();
       expect(suspected).toEqual(expected);
+    });
+
+    it('is held against its asset once, also when the ledger does not answer at first', async () => {
+      lane.chain.verdicts.set('b', unpaid());
+      await mined(['a'], true);
+      final();
+      const { finish } = lane.store.endings;
+      let refusals = 1;
+      lane.store.endings.finish = (held, accountNonce, endings) =>
+        endings.some(({ id }) => id === 'b') && refusals-- > 0
+          ? Promise.reject(new RedisUnavailableError('finish', undefined))
+          : finish.call(lane.store.endings, held, accountNonce, endings);
+      await expect(result()).rejects.toThrow(RedisUnavailableError);
+      await lane.clock.pass(1000);
+      await result();
+      expect([states('b'), suspected]).toEqual([['reverted'], [assetNameOf(aPayment(1))]]);
     });
 
     it('keeps the nonce open while its outcome is unknown', async () => {

@@ -1,8 +1,6 @@
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
-import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import { blamedFor, deadlineOf } from '../../../protocol/payment/payment-facts.js';
-import { actionOf } from '../../../protocol/schemes/registry.js';
+import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
 import type {
   Ending,
   FailedTransaction,
@@ -24,6 +22,7 @@ import type {
 } from '../ports.js';
 import type { LaneState } from '../state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
+import { countsFromParking, noteFailure } from './failures.js';
 import { OutcomeQuestions, type Question, type Subject } from './outcome-questions.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
@@ -124,7 +123,6 @@ export class Outcomes {
   async #conclude(held: HeldLane, question: Question, verdict: OutcomeVerdict): Promise<void> {
     const { id, subject } = question;
     if (verdict.kind === 'ended') {
-      if (verdict.ending.state === 'reverted') this.#noteEvidence(question);
       await this.#end(held, subject, [verdict.ending]);
     } else if (subject.kind === 'attempt') {
       await this.#requeue(held, subject.tracked, id);
@@ -132,18 +130,6 @@ export class Outcomes {
       // The block that showed it used was replaced, so it can be sent.
       await this.#giveBack(held, id);
     }
-  }
-
-  /**
-   * A transaction that succeeded without paying counts against the asset, except where the state of another contract
-   * shows the payment.
-   */
-  #noteEvidence({ payment, subject }: Question): void {
-    if (subject.kind !== 'attempt') return;
-    const { inclusion } = subject.tracked;
-    if (inclusion?.isSuccess !== true) return;
-    if (actionOf(payment.authorization).evidence.by === 'state') return;
-    this.options.assetSuspensions.noteWithoutEvidence(assetNameOf(payment));
   }
 
   // ---------------------------------------------------------------- writing
@@ -175,8 +161,8 @@ export class Outcomes {
       tracked?.stored.delete(id);
       unresolved.resolved(id);
       if (state === 'reverted' && payment !== undefined) {
-        const { chainId } = payment;
-        await this.options.endings.noteRevert(chainId, blamed ?? blamedFor(payment));
+        const isSuccess = tracked?.inclusion?.isSuccess === true;
+        await noteFailure(this.options, payment, isSuccess, blamed);
       }
     }
     events.finished(ended.map(({ id }) => id));
@@ -224,10 +210,8 @@ export class Outcomes {
       const parkings = [{ ...parking, ...(failed && { failed }) }];
       await endings.park(held, accountNonce, attempt.allocatedAtBlock, parkings);
       payments.delete(id);
-      // The transaction has cost its gas, and a token may hide the outcome for ever.
-      if (failed !== undefined) {
-        this.#noteEvidence(question);
-        await endings.noteRevert(payment.chainId, blamedFor(payment));
+      if (countsFromParking(payment, why, failed)) {
+        await noteFailure(this.options, payment, failed?.isSuccess === true);
       }
     } else {
       await endings.park(held, undefined, subject.sinceBlock, [parking]);

@@ -8,6 +8,8 @@ import {
   TestChain,
 } from '../../../../test/builders/settlement/lanes/lane-world.js';
 import { MemoryLaneStore } from '../../../../test/twins/settlement/ledger/memory-lane-store.js';
+import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
+import type { Ending, Parking } from '../../ledger/lane-store.js';
 import { ParkedFollower } from './parked-follower.js';
 
 describe('ParkedFollower', () => {
@@ -17,6 +19,7 @@ describe('ParkedFollower', () => {
   let follower: ParkedFollower;
   let reported: string[];
   let finished: string[];
+  let suspected: string[];
 
   beforeEach(async () => {
     clock = new TestClock();
@@ -24,9 +27,11 @@ describe('ParkedFollower', () => {
     store = new MemoryLaneStore(() => clock.now());
     reported = [];
     finished = [];
+    suspected = [];
     follower = new ParkedFollower({
       chainId: CHAIN_ID,
       endings: store.endings,
+      assetSuspensions: { noteWithoutEvidence: (asset) => suspected.push(asset) },
       heads: { current: chain.head } as never,
       resolver: chain,
       events: {
@@ -41,14 +46,17 @@ describe('ParkedFollower', () => {
     await park('a');
   });
 
-  async function park(id: string): Promise<void> {
+  async function park(
+    id: string,
+    { why = 'state_unreadable', failed }: Partial<Parking> = {},
+  ): Promise<void> {
     const held = await store.leases.acquire(LANE, CHAIN_ID, 'p', 1e9);
     if (held === undefined) throw new Error('the lane is not free');
     store.claims.claim(id, aPayment(1));
     await store.queue.ready(CHAIN_ID, [id]);
     await store.queue.take(held, 1);
-    const why = 'state_unreadable';
-    await store.endings.park(held, undefined, 5n, [{ id, why, retryAtMs: clock.now() }]);
+    const parking = { id, why, retryAtMs: clock.now(), ...(failed && { failed }) };
+    await store.endings.park(held, undefined, 5n, [parking]);
   }
 
   async function rounds(count: number): Promise<void> {
@@ -65,6 +73,68 @@ describe('ParkedFollower', () => {
     expect(store.claims.stateOf('a')).toBe('foreign');
     expect(finished).toEqual(['a']);
     expect(reported).toContain('ended');
+  });
+
+  describe('one whose own transaction failed', () => {
+    const failed = {
+      transaction: `0x${'01'.repeat(32)}`,
+      blockNumber: 7n,
+      blockHash: `0x${'b1'.repeat(32)}`,
+      isSuccess: false,
+    } as const;
+    const { from: payer } = aPayment(1).authorization;
+    const asset = assetNameOf(aPayment(1));
+    const reverted = { id: 'b', state: 'reverted', isPaid: false } as const;
+
+    async function blamedFor(parking: Partial<Parking>, ending: Ending): Promise<unknown> {
+      await park('b', parking);
+      chain.verdicts.set('a', { kind: 'waiting' });
+      chain.verdicts.set('b', { kind: 'ended', ending });
+      await rounds(2);
+      expect(store.claims.stateOf('b')).toBe(ending.state);
+      return [[...store.reverts], suspected];
+    }
+
+    it.each<[string, Partial<Parking>, Ending, unknown]>([
+      [
+        'ends reverted: its payer is blamed',
+        { why: 'search_failed', failed },
+        reverted,
+        [[[payer, 1]], []],
+      ],
+      [
+        'ends reverted by a cause that the chain shows: that is blamed in place of all suspects',
+        { why: 'search_failed', failed },
+        { ...reverted, blamed: ['a payer'] },
+        [[['a payer', 1]], []],
+      ],
+      [
+        'succeeded without paying: its asset is blamed, too',
+        { why: 'search_failed', failed: { ...failed, isSuccess: true } },
+        reverted,
+        [[[payer, 1]], [asset]],
+      ],
+      [
+        'was blamed at parking, as its token hid the outcome: not twice',
+        { why: 'state_unreadable', failed: { ...failed, isSuccess: true } },
+        reverted,
+        [[], []],
+      ],
+      [
+        'was paid by a copy: nobody is blamed',
+        { why: 'search_failed', failed },
+        { ...reverted, state: 'foreign', isPaid: true },
+        [[], []],
+      ],
+      [
+        'was one of a batch, which blames nobody at parking',
+        { why: 'state_unreadable' },
+        reverted,
+        [[[payer, 1]], []],
+      ],
+    ])('%s', async (_, parking, ending, expected) => {
+      expect(await blamedFor(parking, ending)).toEqual(expected);
+    });
   });
 
   it('sends again what is unused', async () => {

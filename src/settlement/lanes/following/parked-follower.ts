@@ -2,19 +2,32 @@ import type { BlockHeader } from '../../../platform/chain/block.js';
 import { BackgroundTasks } from '../../../platform/concurrency/background-tasks.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { assetNameOf } from '../../../protocol/payment/accepted-payment.js';
-import type { LaneEndings, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
+import type { Ending, LaneEndings, ParkedSettlement, Unparking } from '../../ledger/lane-store.js';
 import { isTransient } from '../lane-errors.js';
 import type { LaneObserver } from '../lane-observer.js';
-import type { LaneEvents, LaneHeads, OutcomeResolver, OutcomeVerdict } from '../ports.js';
+import type {
+  AssetSuspensions,
+  LaneEvents,
+  LaneHeads,
+  OutcomeResolver,
+  OutcomeVerdict,
+} from '../ports.js';
+import { countsFromParking, noteFailure } from './failures.js';
 
 interface ParkedFollowerOptions {
   readonly chainId: number;
   readonly endings: LaneEndings;
+  readonly assetSuspensions: Pick<AssetSuspensions, 'noteWithoutEvidence'>;
   readonly heads: LaneHeads;
   readonly resolver: OutcomeResolver;
   readonly events: LaneEvents;
   readonly observer: LaneObserver;
   readonly clock: Clock;
+}
+
+interface Answered {
+  readonly parked: ParkedSettlement;
+  readonly unparking: Unparking;
 }
 
 const AT_ONCE = 16;
@@ -71,7 +84,7 @@ export class ParkedFollower {
 
   async #write(): Promise<void> {
     const { endings, chainId, events, observer } = this.options;
-    const unparkings = this.#answers.collect().flatMap((result): Unparking[] => {
+    const answered = this.#answers.collect().flatMap((result): Answered[] => {
       const asked = this.#asked.get(result.key);
       if (asked === undefined) return [];
       const isSearching = result.kind === 'done' && result.value.kind === 'searching';
@@ -80,15 +93,30 @@ export class ParkedFollower {
       if (result.kind === 'failed' && !isTransient(result.error)) {
         observer.failed(`${chainId}`, 'parked', result.error);
       }
-      return [this.#unparkingOf(asked.parked, result.kind === 'done' ? result.value : undefined)];
+      const { parked } = asked;
+      const verdict = result.kind === 'done' ? result.value : undefined;
+      return [{ parked, unparking: this.#unparkingOf(parked, verdict) }];
     });
-    if (unparkings.length === 0) return;
+    if (answered.length === 0) return;
+    const unparkings = answered.map(({ unparking }) => unparking);
     const { resubmitted } = await endings.unpark(chainId, unparkings);
-    const ends = unparkings.flatMap((one) => (one.kind === 'ended' ? [one.ending] : []));
-    const ended = ends.filter(({ id }) => !resubmitted.includes(id));
+    const ends = answered.flatMap(({ parked, unparking }) =>
+      unparking.kind === 'ended' ? [{ parked, ending: unparking.ending }] : [],
+    );
+    const ended = ends.map(({ ending }) => ending).filter(({ id }) => !resubmitted.includes(id));
     if (ended.length > 0) observer.ended(`${chainId}`, undefined, ended);
     if (resubmitted.length > 0) observer.resubmitted(`${chainId}`, resubmitted);
     events.finished(ended.map(({ id }) => id));
+    for (const { parked, ending } of ends) await this.#noteFailure(parked, ending);
+  }
+
+  /** Also of one that is resubmitted: its transaction has cost its gas. */
+  async #noteFailure(
+    { payment, why, sentBefore: { failed } }: ParkedSettlement,
+    { state, blamed }: Ending,
+  ): Promise<void> {
+    if (state !== 'reverted' || countsFromParking(payment, why, failed)) return;
+    await noteFailure(this.options, payment, failed?.isSuccess === true, blamed);
   }
 
   #unparkingOf({ id, why, tries }: ParkedSettlement, verdict?: OutcomeVerdict): Unparking {
