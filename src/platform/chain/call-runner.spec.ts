@@ -408,6 +408,15 @@ describe('settlements of trusted code that are looked at together', () => {
     await expect(both(node, { mayJoin: true })).rejects.toThrow('no endpoint');
   });
 
+  it('say nothing about a node that was not asked', async () => {
+    const node = aTrustingNode({ kind: 'silent', cause: 'not_sent' });
+    const refused = jest.spyOn(node.health.refusals, 'refused');
+    await expect(both(node, { mayJoin: true })).rejects.toMatchObject({ name: 'CallNotSentError' });
+    expect(node.asked.map(isJoint)).toEqual([true]);
+    expect(refused).not.toHaveBeenCalled();
+    expect(node.health).toMatchObject({ coolsUntil: 0, failingSince: undefined });
+  });
+
   it.each<[string, Partial<Settlement>]>([
     ['at the last look, which is at what will be sent', {}],
     ['where only the lane may send it', { mayJoin: true, isSenderBound: true }],

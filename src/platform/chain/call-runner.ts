@@ -18,12 +18,14 @@ import { MULTICALL3 } from '../../protocol/evm/contracts.js';
 import { quantity } from './block.js';
 import type { Traffic } from './code-conduct.js';
 import {
+  ask,
   type EndpointHealth,
   isAtShownBlock,
   noteFailure,
   noteOutcome,
   UNREADABLE,
 } from './endpoint-health.js';
+import type { RpcCaller } from './rpc/rpc-caller.js';
 import { readCallOutcome } from './rpc/rpc-classes.js';
 import { BLAMELESS, type RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
@@ -78,7 +80,7 @@ export class CallRunner {
   /**
    * @param at - a block as JSON-RPC names it.
    * @throws CodeUnresponsiveError when this call gets no answer while others do.
-   * @throws CallNotSentError when the isolated queue did not send it in time.
+   * @throws CallNotSentError when it was not sent in time.
    * @throws ChainUnavailableError when the endpoint does not answer.
    */
   async call(call: Call, gas: bigint, at: unknown, sender?: Sender): Promise<CallOutcome> {
@@ -154,6 +156,7 @@ export class CallRunner {
     const { health, timeoutMs } = this.parts;
     const tried = { to: call.to, data: call.data, gas: gas - intrinsicGasOf(call) };
     const word = await health.joint.returns(tried, sender, timeoutMs);
+    if (word === 'not_sent') throw new CallNotSentError(this.parts.chainId, 'eth_call');
     if (word === 'silent') {
       this.#noteOutcome('latest', LIMITED);
       throw this.#notRun('latest');
@@ -227,8 +230,7 @@ export class CallRunner {
 
   /** Runs a Multicall3 call with its code at this account, so that the inner calls come from it. */
   async #runAs(account: Address, { data }: Call, options: RunOptions): Promise<CallOutcome> {
-    const { endpoint } = this.parts.health;
-    const code = await endpoint.request('eth_getCode', [MULTICALL3, 'latest'], CONTROL_TIMEOUT_MS);
+    const code = await this.#ask('eth_getCode', [MULTICALL3, 'latest'], CONTROL_TIMEOUT_MS);
     if (code.kind !== 'result' || !isHex(code.value)) throw this.#unavailable('eth_getCode');
     const overrides = { [account]: { code: code.value } };
     return this.#run({ to: account, data }, { ...options, overrides });
@@ -239,8 +241,8 @@ export class CallRunner {
   async #run(call: Call, options: RunOptions): Promise<CallOutcome> {
     const { gas, traffic } = options;
     const params = callParams(call, options);
-    const ask = (): Promise<RpcOutcome> => this.#request('eth_call', params, traffic, gas);
-    const answer = await ask();
+    const run = (): Promise<RpcOutcome> => this.#request('eth_call', params, traffic, gas);
+    const answer = await run();
     const outcome = readCallOutcome(answer);
     if (outcome === undefined) {
       if (answer.kind === 'silent') {
@@ -256,7 +258,7 @@ export class CallRunner {
     // A node that fails some calls at random may fail this one and not the control call.
     for (let round = 0; round < ROUNDS_TO_BE_SURE; round += 1) {
       const [next, canRun] = await Promise.all([
-        ask().then(readCallOutcome),
+        run().then(readCallOutcome),
         this.#canRun(options),
       ]);
       if (!canRun || next === undefined) throw this.#notRun(options.at);
@@ -268,8 +270,7 @@ export class CallRunner {
   /** Whether a call that cannot fail succeeds under the same conditions. */
   async #canRun(options: Omit<RunOptions, 'traffic'>): Promise<boolean> {
     const params = callParams({ to: IDENTITY_PRECOMPILE, data: '0x' }, options);
-    const { endpoint } = this.parts.health;
-    const answer = await endpoint.request('eth_call', params, CONTROL_TIMEOUT_MS);
+    const answer = await this.#ask('eth_call', params, CONTROL_TIMEOUT_MS);
     const hasRun = answer.kind === 'result' && isHex(answer.value);
     this.#noteOutcome(options.at, hasRun || answer.kind !== 'result' ? answer : UNREADABLE);
     return hasRun;
@@ -282,23 +283,22 @@ export class CallRunner {
     else if (isAtShownBlock(at, health)) noteOutcome(health, 'state', answer);
   }
 
-  /** The cause of a missing answer: this service, a dead node, or this call. */
+  /** The cause of a missing answer: a dead node, or this call. */
   async #silence(
     operation: string,
     traffic: Traffic,
     answer: Silence,
     at: unknown = 'latest',
   ): Promise<ChainUnavailableError> {
-    const { chainId } = this.parts;
-    if (answer.cause === 'not_sent') return new CallNotSentError(chainId, operation);
     if (BLAMELESS.has(answer.cause)) {
       this.#noteOutcome(at, answer);
       return this.#notRun(at, operation);
     }
     // The call may be slow by itself; only a node that does not run the control call either is dead.
     const running = this.#canRun({ gas: READ_GAS, at });
+    running.catch(() => undefined);
     if (traffic.kind === 'open' || !(await running)) return this.#notRun(at, operation);
-    return new CodeUnresponsiveError(chainId, operation);
+    return new CodeUnresponsiveError(this.parts.chainId, operation);
   }
 
   #request(
@@ -307,10 +307,12 @@ export class CallRunner {
     traffic: Traffic,
     gas: bigint,
   ): Promise<RpcOutcome> {
-    const { health, timeoutMs } = this.parts;
-    return traffic.kind === 'open'
-      ? health.endpoint.request(method, params, timeoutMs)
-      : health.endpoint.request(method, params, timeoutMs, { ...traffic, gas });
+    const apart = traffic.kind === 'open' ? undefined : { ...traffic, gas };
+    return this.#ask(method, params, this.parts.timeoutMs, apart);
+  }
+
+  #ask(...question: Parameters<RpcCaller['request']>): Promise<RpcOutcome> {
+    return ask(this.parts.health, this.parts.chainId, ...question);
   }
 
   #notRun(at: unknown, operation = 'eth_call'): ChainUnavailableError {

@@ -26,6 +26,7 @@ import type {
   TransactionCall,
 } from './chain-queries.js';
 import {
+  ask,
   type EndpointHealth,
   isAtShownBlock,
   isRecent,
@@ -38,6 +39,7 @@ import {
 } from './endpoint-health.js';
 import { type FoundLog, readLogs, readReceipt, type Receipt } from './receipt.js';
 import type { Ability } from './refusals.js';
+import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 /** Long enough for a slow node, short enough to ask another one before the client's deadline. */
 const READ_TIMEOUT_MS = 2500;
@@ -182,6 +184,7 @@ export class ChainView implements ChainReader {
   async hasCode(address: Address, at: BlockPoint = 'latest'): Promise<boolean> {
     if (at === 'latest') {
       const word = await this.health.joint.hasCode(address, this.timeoutMs);
+      if (word === 'not_sent') throw new CallNotSentError(this.chainId, 'eth_getCode');
       if (word === 'silent') throw this.#unavailable('eth_getCode');
       if (word !== 'alone') {
         noteAnswer(this.health);
@@ -210,8 +213,7 @@ export class ChainView implements ChainReader {
 
   /** Wei; `undefined` where this node does not have eth_maxPriorityFeePerGas. */
   async suggestedTip(): Promise<bigint | undefined> {
-    const { endpoint } = this.health;
-    const answer = await endpoint.request('eth_maxPriorityFeePerGas', [], this.timeoutMs);
+    const answer = await this.#ask('eth_maxPriorityFeePerGas', []);
     if (answer.kind === 'silent') throw this.#unavailable('eth_maxPriorityFeePerGas');
     return answer.kind === 'result' ? readQuantity(answer.value) : undefined;
   }
@@ -219,8 +221,7 @@ export class ChainView implements ChainReader {
   /** Gas units. Also throws where the call would revert. */
   async estimateGas({ from, to, data, value }: CallFromSomebody): Promise<bigint> {
     const call = { from, to, data, ...(value !== undefined && { value: quantity(value) }) };
-    const { endpoint } = this.health;
-    const answer = await endpoint.request('eth_estimateGas', [call], this.timeoutMs);
+    const answer = await this.#ask('eth_estimateGas', [call]);
     const gas = answer.kind === 'result' ? readQuantity(answer.value) : undefined;
     if (gas !== undefined) return gas;
     // A reverted call is not a failure of the endpoint.
@@ -279,13 +280,13 @@ export class ChainView implements ChainReader {
     return done;
   }
 
+  #ask(method: string, params: readonly unknown[]): Promise<RpcOutcome> {
+    return ask(this.health, this.chainId, method, params, this.timeoutMs);
+  }
+
   /** @throws ChainUnavailableError when this endpoint does not answer with a result. */
   async #read(method: string, params: readonly unknown[]): Promise<unknown> {
-    const answer = await this.health.endpoint.request(method, params, this.timeoutMs);
-    // The endpoint was not asked: it has not failed.
-    if (answer.kind === 'silent' && answer.cause === 'not_sent') {
-      throw new CallNotSentError(this.chainId, method);
-    }
+    const answer = await this.#ask(method, params);
     const ability = abilityFor(method, params, this.health);
     // The endpoint has shown this block itself, so a missing one is a refusal.
     const isMissing = ability === 'blocks' && answer.kind === 'result' && answer.value === null;

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem';
+import { CallNotSentError } from '../../protocol/errors.js';
 import { BatchCalls } from './batch-call/batch-calls.js';
 import type { BlockHeader } from './block.js';
 import { CodeConduct } from './code-conduct.js';
@@ -110,6 +111,19 @@ export function newEndpointHealth(
     failingSince: undefined,
     leastTip: undefined,
   };
+}
+
+/** @throws CallNotSentError where the endpoint was not asked: it has not failed. */
+export async function ask(
+  { endpoint }: EndpointHealth,
+  chainId: number,
+  ...question: Parameters<RpcCaller['request']>
+): Promise<RpcOutcome> {
+  const answer = await endpoint.request(...question);
+  if (answer.kind === 'silent' && answer.cause === 'not_sent') {
+    throw new CallNotSentError(chainId, question[0]);
+  }
+  return answer;
 }
 
 export function noteFailure(health: EndpointHealth): void {

@@ -17,6 +17,7 @@ import type { EvmChain } from './evm-chain.js';
 import type { RpcOutcome } from './rpc/rpc-outcome.js';
 
 const ACCOUNT = '0x5555555555555555555555555555555555555555';
+const PAYEE = '0x4444444444444444444444444444444444444444';
 
 /** Work of a judgement: it names the endpoint that was asked. */
 const yes = (view: ChainView): Promise<string> => Promise.resolve(view.health.endpoint.name);
@@ -397,6 +398,30 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
       now += 500;
     }
     expect(chain.endpoints[1]?.refusals.proved).toEqual([]);
+  });
+});
+
+describe('an endpoint that was not asked, because too much waits', () => {
+  const ask: [string, (view: ChainView) => Promise<unknown>][] = [
+    ['for a block', (view) => view.block(5n)],
+    ['for code', (view) => view.hasCode(ACCOUNT)],
+    [
+      'for the code of several accounts',
+      (view) => Promise.all([view.hasCode(ACCOUNT), view.hasCode(PAYEE)]),
+    ],
+    ['for a tip', (view) => view.suggestedTip()],
+    ['for the gas of a call', (view) => view.estimateGas({ from: ACCOUNT, to: PAYEE, data: '0x' })],
+    ['to run a call', (view) => view.call({ to: PAYEE, data: '0x' })],
+  ];
+
+  it.each(ask)('has not failed: %s', async (_, question) => {
+    const { chain, nodes } = await aChain(new FakeChain(10), 1);
+    const [node] = nodes;
+    const [view] = chain.views();
+    if (node === undefined || view === undefined) throw new Error('a node');
+    node.lie = () => ({ kind: 'silent', cause: 'not_sent' });
+    await expect(question(view)).rejects.toMatchObject({ name: 'CallNotSentError' });
+    expect(view.health).toMatchObject({ coolsUntil: 0, failingSince: undefined });
   });
 });
 

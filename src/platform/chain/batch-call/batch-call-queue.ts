@@ -12,11 +12,12 @@ const REST_MAX_MS = 60_000;
  * - A boolean is the answer.
  * - `alone`: it has to be asked in its own call.
  * - `silent`: the node does not answer.
+ * - `not_sent`: too many wait. The node was not asked.
  */
-export type BatchCallResult = boolean | 'alone' | 'silent';
+export type BatchCallResult = boolean | 'alone' | 'silent' | 'not_sent';
 
 /** The result of a round: an outcome for each question; `unanswered` where the node may refuse such rounds in general. */
-export type RoundOutcome = readonly boolean[] | 'unanswered' | 'silent';
+export type RoundOutcome = readonly boolean[] | 'unanswered' | 'silent' | 'not_sent';
 
 export interface Waiting<T> {
   readonly subject: T;
@@ -48,7 +49,7 @@ export class BatchCallQueue<T> {
 
   add(subject: T, timeoutMs: number): Promise<BatchCallResult> {
     if (this.#asksAlone) return ALONE;
-    if (this.#waiting.length >= WAITING_MAX) return SILENT;
+    if (this.#waiting.length >= WAITING_MAX) return NOT_SENT;
     return new Promise((resolve) => {
       this.#waiting.push({ subject, timeoutMs, resolve });
       this.#turnEnd.schedule();
@@ -83,8 +84,8 @@ export class BatchCallQueue<T> {
       this.#restsUntil = performance.now() + Math.min(REST_MS * 2 ** this.#failures, REST_MAX_MS);
       this.#failures += 1;
       settle(round, 'alone');
-    } else if (outcome === 'silent') {
-      settle(round, 'silent');
+    } else if (outcome === 'silent' || outcome === 'not_sent') {
+      settle(round, outcome);
     } else {
       this.#failures = 0;
       round.forEach(({ resolve }, index) => {
@@ -96,7 +97,7 @@ export class BatchCallQueue<T> {
 }
 
 const ALONE: Promise<BatchCallResult> = Promise.resolve('alone');
-const SILENT: Promise<BatchCallResult> = Promise.resolve('silent');
+const NOT_SENT: Promise<BatchCallResult> = Promise.resolve('not_sent');
 
 function settle(waiting: readonly Waiting<unknown>[], word: BatchCallResult): void {
   for (const { resolve } of waiting) resolve(word);

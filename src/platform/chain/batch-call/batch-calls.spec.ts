@@ -138,6 +138,12 @@ describe('questions to one node', () => {
     expect(verdicts.filter((word) => word === false)).toHaveLength(60 - Number(most));
   });
 
+  it('wait, so many of them, and further ones are not sent', async () => {
+    const questions = many(4001);
+    expect(await questions.at(-1)).toBe('not_sent');
+    await turn();
+  });
+
   it('of small calls are fifty in one at most', async () => {
     void Array.from({ length: 51 }, () => returns(aCall({ gas: 100_000n, data: '0xab' })));
     await turn();
@@ -172,6 +178,7 @@ describe('questions to one node', () => {
     ['with too many requests', error(429), 'silent', false],
     ['nothing, for it is away', silent('connection'), 'silent', false],
     ['nothing, for too much was asked of it', silent('rate_limited'), 'silent', false],
+    ['nothing, for it was not asked', silent('not_sent'), 'not_sent', false],
   ])('a node that answers %s', async (_, outcome, word, rests) => {
     const questions = many(3);
     await turn();

@@ -115,6 +115,7 @@ function readRound(
       // Single questions would exceed the rate limit even more.
       return isRateLimit(outcome.error) ? 'silent' : 'unanswered';
     case 'silent':
+      if (outcome.cause === 'not_sent') return 'not_sent';
       return BLAMELESS.has(outcome.cause) ? 'silent' : 'unanswered';
   }
 }
