@@ -11,9 +11,11 @@ describe('the bucket of a message', () => {
     }
   });
 
-  it('is not looked for in a message that takes long to read', () => {
+  it('has to be given for a message that takes long to read', () => {
     const names = Array.from({ length: 20_001 }, (_, at) => `"${at}":1`).join(',');
-    expect(bucketOf(`{"name":"notes",${names}}`)).toBe('');
+    const refusal = 'json: nested too deep, or too many objects, lists and fields';
+    expect(() => bucketOf(`{"name":"notes",${names}}`)).toThrow(refusal);
+    expect(bucketOf(`[{"name":"notes",${names}}]`)).toBe('');
     expect(bucketOf(`{"name":"notes","text":"${'[:'.repeat(30_000)}"}`)).toBe('notes');
   });
 });

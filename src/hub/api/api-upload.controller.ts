@@ -3,7 +3,6 @@ import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { AppConfig } from '../../platform/config/app-config.js';
 import { RequireScope } from '../../platform/http/access.js';
-import { isLightJson } from '../../platform/http/json-brackets.js';
 import { object, text } from '../../platform/http/openapi.js';
 import type { Caller } from '../auth/caller.js';
 import { HubAccess } from '../auth/hub-access.service.js';
@@ -14,7 +13,7 @@ import { mediaTypeIn } from '../media-type.js';
 import { isShortName, NAME_MAX_BYTES } from '../names.js';
 import type { NewObject } from '../storage/storage-provider.js';
 import { bodyPieces, drain, readBody } from '../wire/body-reader.js';
-import { type Fields, readJsonFields, textOf } from '../wire/fields.js';
+import { assertLight, type Fields, readJsonFields, textOf } from '../wire/fields.js';
 import { HubRefusal } from '../wire/hub-refusal.js';
 import { type FilePart, readMultipart } from '../wire/multipart.js';
 import type { HubDescriptor } from './hub.response.js';
@@ -122,10 +121,12 @@ export class ApiUploadController {
  * name there.
  *
  * @returns an empty text without a valid name of a bucket.
+ * @throws HubRefusal for a message that takes long to read: in another bucket than its own nobody would look for it.
  */
 export function ownBucketOf(message: Buffer): string {
   const text = message.toString('utf8').trimStart();
-  if (!text.startsWith('{') || !isLightJson(message)) return '';
+  if (!text.startsWith('{')) return '';
+  assertLight(message);
   try {
     const { name } = JSON.parse(text) as { readonly name?: unknown };
     return typeof name === 'string' && isShortName('bucket', name) ? name : '';

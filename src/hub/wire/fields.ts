@@ -12,9 +12,7 @@ export type Fields = ReadonlyMap<string, unknown>;
 export function readJsonFields(body: Buffer): Fields {
   const text = body.toString('utf8').trim();
   if (text === '') throw HubRefusal.malformed('EOF');
-  if (!isLightJson(body)) {
-    throw HubRefusal.malformed('json: nested too deep, or too many objects, lists and fields');
-  }
+  assertLight(body);
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw HubRefusal.malformed(
@@ -22,6 +20,12 @@ export function readJsonFields(body: Buffer): Fields {
     );
   }
   return inLowerCase(Object.entries(value));
+}
+
+/** @throws HubRefusal when this JSON takes long to read. */
+export function assertLight(json: Buffer): void {
+  if (isLightJson(json)) return;
+  throw HubRefusal.malformed('json: nested too deep, or too many objects, lists and fields');
 }
 
 /** Fields of a form, or of JSON in its place, and below them those of the query string. */
