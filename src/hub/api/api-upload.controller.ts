@@ -121,7 +121,7 @@ export class ApiUploadController {
  * name there.
  *
  * @returns an empty text without a valid name of a bucket.
- * @throws HubRefusal for a message that takes long to read: in another bucket than its own nobody would look for it.
+ * @throws HubRefusal for a message that takes long to read: its readers would not look for it in another bucket.
  */
 export function ownBucketOf(message: Buffer): string {
   const text = message.toString('utf8').trimStart();

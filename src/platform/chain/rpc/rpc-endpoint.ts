@@ -184,7 +184,7 @@ export class RpcEndpoint implements RpcCaller {
       line.flights += 1;
       const land = (): void => {
         line.flights -= 1;
-        // Whoever got these answers may ask more questions in this turn.
+        // The callers of these answers may ask more questions in this turn.
         this.#turnEnd.schedule();
       };
       // After any error the place is free again, so no call waits forever.

@@ -162,7 +162,7 @@ describe('Outcomes', () => {
     ['no search finds the use', { kind: 'waiting' }],
     ['no endpoint answers', 'fails'],
   ])(
-    'blames nobody yet for one whose transaction failed and %s: a copy may have paid',
+    'blames no payer yet where the transaction failed and %s: a copy may have paid',
     async (...given) => {
       const [, verdict] = given;
       await lane.send('a');

@@ -121,13 +121,13 @@ describe('ParkedFollower', () => {
         [[], []],
       ],
       [
-        'was paid by a copy: nobody is blamed',
+        'was paid by a copy: its payer is not blamed',
         { why: 'search_failed', failed },
         { ...reverted, state: 'foreign', isPaid: true },
         [[], []],
       ],
       [
-        'was one of a batch, which blames nobody at parking',
+        'was one of a batch, which blames no payer at parking',
         { why: 'state_unreadable' },
         reverted,
         [[[payer, 1]], []],
