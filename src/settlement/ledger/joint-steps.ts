@@ -1,9 +1,8 @@
 import { TickCoalescer } from '../../platform/concurrency/tick-coalescer.js';
 import type { ScriptArgument, ScriptReply } from '../../platform/redis/redis-scripts.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import type { ScriptCall } from './ledger-scripts.js';
 import { asList, asText } from './reply.js';
-import type { JointScript } from './script-files.js';
+import type { JointScript, ScriptCall } from './script-files.js';
 
 /** Steps of one call. While a script runs, Redis does nothing else. */
 const STEPS_MOST = 32;

@@ -11,17 +11,7 @@ import { asEpochError, isLeaseError, LedgerEpochs } from './epoch.js';
 import { JointSteps } from './joint-steps.js';
 import { epochKey, laneKey, outboxKey, recordKeys } from './keys.js';
 import type { HeldLane } from './lane-store.js';
-import type { JointScript } from './script-files.js';
-
-/**
- * A script with its own keys and arguments. The epoch is added before them, and the key of the outbox after the keys
- * if there is a history.
- */
-export interface ScriptCall {
-  readonly script: Script;
-  readonly keys: readonly string[];
-  readonly args: readonly ScriptArgument[];
-}
+import type { JointScript, ScriptCall } from './script-files.js';
 
 /** The ledger of a chain in one epoch. */
 export interface LedgerAt {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Script, script } from '../../platform/redis/redis-scripts.js';
+import { type Script, script, type ScriptArgument } from '../../platform/redis/redis-scripts.js';
 import { allActions, DEFAULT_SCHEME } from '../../protocol/schemes/registry.js';
 import { machineLua } from '../model/settlement-machine.js';
 import { sponsoringLua } from '../model/sponsoring-machine.js';
@@ -22,6 +22,16 @@ const JOINT = '--- @include "joint"';
  */
 export function loadScript(name: string): Script {
   return script(name, scriptText(name));
+}
+
+/**
+ * A script with its own keys and arguments. The epoch is added before them, and the key of the outbox after the keys
+ * if there is a history.
+ */
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly ScriptArgument[];
 }
 
 /** A script that runs for several callers at once. */
