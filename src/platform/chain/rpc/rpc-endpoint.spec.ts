@@ -159,6 +159,45 @@ describe('RpcEndpoint', () => {
     await endpoint.close();
   });
 
+  it('sends no request that is longer than nodes take, however long its calls are', async () => {
+    const lengths: number[] = [];
+    server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (part: Buffer) => (text += part.toString()));
+      request.on('end', () => {
+        lengths.push(text.length);
+        if (text.length > 1_000_000) {
+          response.writeHead(413).end('request entity too large');
+          return;
+        }
+        const calls = JSON.parse(text) as { id: number; method: string }[];
+        const answers = calls.map(({ id, method }) => ({
+          jsonrpc: '2.0',
+          id,
+          result: method === 'eth_chainId' ? '0x38' : method,
+        }));
+        response.end(JSON.stringify(answers));
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const url = new Secret(`http://127.0.0.1:${port}`);
+    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+    // The longest transactions that nodes keep, as a lane simulates them beside others.
+    const data = `0x${'00'.repeat(130_000)}`;
+    const methods = Array.from({ length: 12 }, () => ['eth_call', 'eth_blockNumber']).flat();
+    const answers = await Promise.all(
+      methods.map((method) =>
+        endpoint.request(method, method === 'eth_call' ? [{ data }] : [], 20_000),
+      ),
+    );
+    expect(answers).toEqual(methods.map((value) => ({ kind: 'result', value })));
+    expect(lengths.length).toBeLessThan(methods.length);
+    await endpoint.close();
+  }, 20_000);
+
   it('lets so many calls wait, and no more', async () => {
     const url = new Secret(await start((methods) => !methods.includes('eth_call')));
     const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);

@@ -15,6 +15,11 @@ import type { RpcError, RpcOutcome, SilenceCause } from './rpc-outcome.js';
  */
 const BATCH_MAX_CALLS = 50;
 /**
+ * Characters of the parameters in one HTTP request. Nodes refuse a request of more than 2 to 5 MB, proxies one of more
+ * than 1 MB, with all its calls. The longest call has a quarter of a megabyte.
+ */
+const REQUEST_MAX_CHARACTERS = 600_000;
+/**
  * HTTP requests in progress at once. While there are this many, further calls wait for the next batch, so a busy
  * endpoint gets larger batches. A single call never waits.
  */
@@ -177,7 +182,7 @@ export class RpcEndpoint implements RpcCaller {
       line.queue.shift()?.resolve(silent('not_sent'));
     }
     while (line.queue.length > 0 && this.#hasRoom(line)) {
-      const calls = line.queue.splice(0, this.#callsMax);
+      const calls = line.queue.splice(0, this.#countOfNext(line.queue));
       line.flights += 1;
       const land = (): void => {
         line.flights -= 1;
@@ -193,7 +198,18 @@ export class RpcEndpoint implements RpcCaller {
     }
   }
 
-  /** Calls in the next request. */
+  /** How many of the first share the next request; at least one. */
+  #countOfNext(queue: readonly WaitingCall[]): number {
+    let [count, characters] = [0, 0];
+    for (const { params } of queue.slice(0, this.#callsMax)) {
+      characters += charactersOf(params);
+      if (count > 0 && characters > REQUEST_MAX_CHARACTERS) break;
+      count += 1;
+    }
+    return count;
+  }
+
+  /** Limit of calls in one request. */
   get #callsMax(): number {
     return this.#acceptsBatches ? BATCH_MAX_CALLS : 1;
   }
@@ -317,6 +333,13 @@ function outcomeOf(answer: Answer, index: number): RpcOutcome {
   return 'silence' in answer
     ? silent(answer.silence)
     : (answer.answers.get(index) ?? silent('malformed'));
+}
+
+/** About as many as in its JSON text. */
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, one) => sum + charactersOf(one), 0);
 }
 
 function silent(cause: SilenceCause): RpcOutcome {
