@@ -28,7 +28,7 @@ import { DEPLOYMENT_TAG, ledgerTag } from '../../platform/redis/hash-slot.js';
  * | `b:<payer>` | string | 1 hour | how long it had places that came to nothing, while its own transaction was awaited, ms |
  * | `b:<authorization id>` | string | 1 hour | a minute, likewise: this signed payment has no place again |
  * | `x:<hash>` `…:x:0x5f…` | string | `RETENTION_DAYS` | ids carried by a transaction |
- * | `c:<hash>:<log>` | string | `TOMBSTONE_DAYS` | the settlement a log of a foreign transaction was credited to |
+ * | `c:<hash>:<log>` | string | `TOMBSTONE_DAYS` | the settlement a log was credited to that a search may find for another one too |
  * | `live` | zset | always | unfinished settlements by claim time |
  * | `queued`, `sponsored` | zset | always | of these the queued ones by the time they came: without and with an approval that the operator pays for |
  * | `deadlines` | zset | always | all of those by deadline |

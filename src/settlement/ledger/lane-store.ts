@@ -210,7 +210,7 @@ export interface LaneEndings {
   unpark(chainId: number, unparkings: readonly Unparking[]): Promise<FinishResult>;
 
   /**
-   * Credits a log of a foreign transaction to a settlement. A log is credited only once.
+   * Credits a log to a settlement, where a search may find it for another one too. A log is credited only once.
    *
    * @returns whether it belongs to this settlement.
    */

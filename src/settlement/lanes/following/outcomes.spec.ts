@@ -261,6 +261,16 @@ describe('Outcomes', () => {
       expect([lane.chain.asked, lane.state.hasAttempts]).toEqual([['b'], false]);
     });
 
+    it('finds no log free that pays for another of its batch', async () => {
+      lane.chain.verdicts.set('b', { kind: 'searching' });
+      await mined(['a']);
+      final();
+      await result();
+      const { hash } = lane.newest(0);
+      const credit = (log: number) => lane.store.endings.credit(CHAIN_ID, hash, log, 'b');
+      expect([await credit(0), await credit(1)]).toEqual([false, true]);
+    });
+
     it('goes again alone, since it was not paid in company', async () => {
       await mined(['a']);
       final();

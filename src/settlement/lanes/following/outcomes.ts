@@ -1,3 +1,4 @@
+import type { Hex } from 'viem';
 import type { Head } from '../../../platform/chain/head-watcher.js';
 import type { Clock } from '../../../platform/concurrency/clock.js';
 import { deadlineOf } from '../../../protocol/payment/payment-facts.js';
@@ -134,8 +135,8 @@ export class Outcomes {
 
   // ---------------------------------------------------------------- writing
 
-  async #endPaid(held: HeldLane, tracked: TrackedAttempt, { credited }: Inclusion): Promise<void> {
-    const paid = [...credited]
+  async #endPaid(held: HeldLane, tracked: TrackedAttempt, inclusion: Inclusion): Promise<void> {
+    const paid = [...inclusion.credited]
       .filter(([id]) => tracked.payments.has(id))
       .map(([id, logIndex]): Ending => ({
         id,
@@ -143,7 +144,16 @@ export class Outcomes {
         isPaid: true,
         ...(logIndex !== undefined && { logIndex }),
       }));
+    if (paid.length < tracked.payments.size) await this.#credit(inclusion.transaction, paid);
     await this.#end(held, { kind: 'attempt', tracked, isFinal: true }, paid);
+  }
+
+  /** A later search for a settlement that the same transaction does not pay may find these logs. */
+  async #credit(transaction: Hex, paid: readonly Ending[]): Promise<void> {
+    const { endings, chain } = this.options;
+    for (const { id, logIndex } of paid) {
+      if (logIndex !== undefined) await endings.credit(chain.chainId, transaction, logIndex, id);
+    }
   }
 
   async #end(held: HeldLane, subject: Subject, endings: readonly Ending[]): Promise<void> {
