@@ -286,8 +286,20 @@ describe('ChainOutcomeResolver', () => {
     });
     it('by ours, whose evidence is of another settlement of the batch: it has not paid', async () => {
       searched = use({ transaction: OURS });
+      await store.endings.credit(56, OURS, 4, 'another');
       expect(await result(mined({ isSuccess: true }), 'batch')).toBe('reverted unpaid');
     });
+    it.each<Attempt['kind']>(['single', 'batch'])(
+      'by ours, whose receipt showed no log of it (%s): the log that is found proves that it has paid',
+      async (kind) => {
+        searched = use({ transaction: OURS });
+        const place = { transaction: OURS, blockNumber: 15n, blockHash: BLOCK, logIndex: 4 };
+        const inclusion = mined({ isSuccess: true });
+        const verdict = await resolver.resolve('a', payment, tracked(kind), inclusion, finalized());
+        expect(verdict).toMatchObject({ ending: { state: 'finalized', isPaid: true, ...place } });
+        expect(await store.endings.credit(56, OURS, 4, 'another')).toBe(false);
+      },
+    );
     it('by ours, of which a node said that it failed: the log proves that it has paid', async () => {
       searched = use({ transaction: OURS });
       expect(await result()).toBe('finalized paid');

@@ -23,9 +23,6 @@ import type { OutcomeResolver, OutcomeVerdict } from '../ports.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 import { isShownByState } from './failures.js';
 
-/** An attempt may still be mined, was mined without paying, is reported as failed, or can never be mined. */
-type AttemptFate = 'in_flight' | 'mined' | 'failed' | 'dead';
-
 /** Blocks before the attempt in which the authorization may have been used unnoticed. */
 const LOOK_BACK_BLOCKS = 5000n;
 
@@ -75,7 +72,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
         sinceBlock,
         hashes: attempt.transactions.map(({ hash }) => hash),
       };
-      return this.#resolveUsed(id, payment, sent, fateOf(inclusion), finalized);
+      return this.#resolveUsed(id, payment, sent, inclusion === undefined, finalized);
     }
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
@@ -105,7 +102,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       return endedByState(id, failed?.isSuccess === true ? failed : undefined);
     }
     // Of its failed transaction only the receipt was seen; a search may show more.
-    if (isUsed) return this.#resolveUsed(id, payment, sent, 'dead', finalized);
+    if (isUsed) return this.#resolveUsed(id, payment, sent, false, finalized);
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });
     }
@@ -193,7 +190,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     id: string,
     payment: AcceptedPayment,
     sent: SentBefore,
-    fate: AttemptFate,
+    isInFlight: boolean,
     finalized: BlockHeader,
   ): Promise<OutcomeVerdict> {
     const searched = this.#searchUse(payment, sent.sinceBlock, finalized.number);
@@ -202,16 +199,15 @@ export class ChainOutcomeResolver implements OutcomeResolver {
     const { use } = searched;
     const isOurs = use !== undefined && sent.hashes.includes(use.transaction);
     // Its receipt was not seen yet.
-    if (fate === 'in_flight' && (isOurs || use === undefined)) return { kind: 'waiting' };
+    if (isInFlight && (isOurs || use === undefined)) return { kind: 'waiting' };
     const place = use && {
       transaction: use.transaction,
       blockNumber: use.blockNumber,
       blockHash: use.blockHash,
     };
     if (isOurs) {
-      // The attempt counted as dead or failed and is neither, so the node that said so was wrong.
-      const isContradicted = fate === 'dead' || fate === 'failed';
-      const logIndex = isContradicted ? await this.#credited(id, use) : undefined;
+      // A log of its own proves the payment, whatever was said of the attempt, or missing in its receipt, before.
+      const logIndex = await this.#credited(id, use);
       if (logIndex !== undefined) {
         return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
       }
@@ -383,11 +379,6 @@ function endedByState(
   if (ours === undefined) return ended({ id, state: 'foreign', isPaid: true });
   const { transaction, blockNumber, blockHash } = ours;
   return ended({ id, state: 'finalized', isPaid: true, transaction, blockNumber, blockHash });
-}
-
-function fateOf(inclusion: Inclusion | undefined): AttemptFate {
-  if (inclusion === undefined) return 'in_flight';
-  return inclusion.isSuccess ? 'mined' : 'failed';
 }
 
 function ended(ending: Ending): OutcomeVerdict {
