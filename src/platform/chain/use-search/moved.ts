@@ -54,7 +54,7 @@ function shownLogsOf(
 
 /**
  * The transfer of a transaction for exactly this payment. Several with equal payer, payee and amount are in the order
- * of their authorizations.
+ * of their authorizations, without those that the token names in its logs and has not executed.
  */
 function transferOf(
   ref: AuthorizationRef,
@@ -63,12 +63,22 @@ function transferOf(
 ): number | undefined {
   const { asset, payer, payTo, amount, method } = ref;
   if (!isSuccess || payTo === undefined || amount === undefined) return undefined;
-  const alike = alikeIn(presented, { asset, payer, payTo, amount });
+  const alike = alikeIn(presented, { asset, payer, payTo, amount }).filter((one) =>
+    mayBeExecuted(one, logs),
+  );
   const place = alike.findIndex((one) => one.nonce === ref.nonce && one.method === method);
   if (place < 0) return undefined;
   const sought = { asset, payer, payTo, amount };
   const transfers = logs.filter((log) => isTransferLog(log, sought));
   return transfers[Math.min(place, transfers.length - 1)]?.logIndex;
+}
+
+function mayBeExecuted(
+  { method, token: asset, from: payer, nonce }: PresentedAuthorization,
+  logs: readonly ReceiptLog[],
+): boolean {
+  const rules = methodNamed(method);
+  return rules.useEvents.length === 0 || rules.isExecutedIn(logs, { method, asset, payer, nonce });
 }
 
 /** Whether a transaction paid every authorization of this payer, payee and amount in it. */
