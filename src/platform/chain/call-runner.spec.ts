@@ -254,6 +254,52 @@ describe('a simulated settlement', () => {
     expect(asked).not.toEqual([]);
   });
 
+  describe('that a node refuses to simulate as a whole', () => {
+    const SUPPORTED = result([{ calls: [] }]);
+    /** A node that refuses any simulation but its probe; `runs` says what it answers to a call alone. */
+    const refusing = (runs: (to: unknown) => RpcOutcome) => {
+      let isProbed = false;
+      return aNode((asked) => {
+        if (asked.method === 'eth_simulateV1') {
+          const answer = isProbed ? error(-38_013, 'intrinsic gas too low') : SUPPORTED;
+          isProbed = true;
+          return answer;
+        }
+        return isControl(asked) ? result('0x') : runs(asked.call['to']);
+      });
+    };
+    const tooLow = error(-32_000, 'intrinsic gas too low: have 300000, want 517000');
+    const first = { call: { to: PAYER, data: '0x095ea7b3' }, from: PAYER, gas: 21_000n } as const;
+    const after = ({ runner }: ReturnType<typeof refusing>) =>
+      runner.simulateAfter(first, SETTLEMENT);
+
+    it('fails by itself, and its node has not failed', async () => {
+      const { runner, health } = refusing(() => tooLow);
+      expect(await runner.prove(SETTLEMENT)).toEqual({ status: 'halted' });
+      expect(health.coolsUntil).toBe(0);
+    });
+
+    it('says nothing where the call alone is run', async () => {
+      const { runner } = refusing(() => result('0x'));
+      await expect(runner.prove(SETTLEMENT)).rejects.toThrow('no endpoint');
+    });
+
+    it('fails by the call before it, or by itself', async () => {
+      const byFirst = refusing((to) => (to === PAYER ? tooLow : result('0x')));
+      expect(await after(byFirst)).toEqual({ status: 'first_failed' });
+      const bySecond = refusing((to) => (to === PAYER ? result('0x') : tooLow));
+      expect(await after(bySecond)).toEqual({ status: 'halted' });
+      expect([byFirst, bySecond].map(({ health }) => health.coolsUntil)).toEqual([0, 0]);
+    });
+
+    it('says nothing where each of both calls is run, or would be after the first', async () => {
+      for (const second of [result('0x'), error(3, 'execution reverted', '0x12')]) {
+        const node = refusing((to) => (to === PAYER ? result('0x') : second));
+        await expect(after(node)).rejects.toThrow('no endpoint');
+      }
+    });
+  });
+
   it('of a payer that pays itself moves nothing', async () => {
     const { runner } = simulating([done(word(1n)), done('0x'), done(word(1n))]);
     const effect = await runner.simulate({ ...SETTLEMENT, payTo: PAYER });

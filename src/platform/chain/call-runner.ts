@@ -26,7 +26,7 @@ import {
   UNREADABLE,
 } from './endpoint-health.js';
 import type { RpcCaller } from './rpc/rpc-caller.js';
-import { readCallOutcome } from './rpc/rpc-classes.js';
+import { isRateLimit, readCallOutcome } from './rpc/rpc-classes.js';
 import { BLAMELESS, type RpcOutcome } from './rpc/rpc-outcome.js';
 import { balanceOverride, senderFields } from './sender-fields.js';
 import {
@@ -142,10 +142,16 @@ export class CallRunner {
     const effect =
       answer.kind === 'result' ? readSimulationAfter(answer.value, settlement) : undefined;
     if (effect !== undefined) return effect;
-    // The node may no longer support it, but still run calls; then calls are used.
-    simulation.doubt(health.endpoint);
-    if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
-    throw this.#unavailable('eth_simulateV1');
+    if (isRefused(answer)) {
+      const sender = { address: first.from, gasPriceWei: 0n, balanceWei: 0n };
+      const options = { sender, gas: first.gas, at: 'latest', traffic };
+      const approved = await this.#run(first.call, options);
+      if (approved.status !== 'returned') return { status: 'first_failed' };
+      // A revert is what the first call may change.
+      const outcome = await this.#run(settlement.call, { ...settlement, at: 'latest', traffic });
+      if (outcome.status === 'halted') return outcome;
+    }
+    throw await this.#notSimulated(traffic, answer);
   }
 
   /** Whether it succeeds in a round with others. A failure is asked again alone. */
@@ -183,17 +189,18 @@ export class CallRunner {
 
   async #simulateWhole(settlement: Settlement, traffic: Traffic): Promise<Effect> {
     const { health } = this.parts;
-    const { conduct, simulation } = health.contracts;
+    const { conduct } = health.contracts;
     const { token, gas } = settlement;
     const params = [simulationOf(settlement), 'latest'];
     const answer = await this.#request('eth_simulateV1', params, traffic, gas + 2n * READ_GAS);
     const simulated =
       answer.kind === 'result' ? readSimulation(answer.value, settlement) : undefined;
     if (simulated === undefined) {
-      // The node no longer supports it or is in trouble; it may still run calls.
-      simulation.doubt(health.endpoint);
-      if (answer.kind === 'silent') throw await this.#silence('eth_simulateV1', traffic, answer);
-      throw this.#unavailable('eth_simulateV1');
+      if (isRefused(answer)) {
+        const outcome = await this.#run(settlement.call, { ...settlement, at: 'latest', traffic });
+        if (outcome.status !== 'returned') return outcome;
+      }
+      throw await this.#notSimulated(traffic, answer);
     }
     const { effect, hasBurned } = simulated;
     if (hasBurned) conduct.noteBurn(token, codeBeside(settlement));
@@ -201,6 +208,15 @@ export class CallRunner {
       conduct.noteGood(token);
     }
     return effect;
+  }
+
+  /** The node no longer supports it or is in trouble. It may still run calls; then calls are used. */
+  async #notSimulated(traffic: Traffic, answer: RpcOutcome): Promise<ChainUnavailableError> {
+    const { health } = this.parts;
+    health.contracts.simulation.doubt(health.endpoint);
+    return answer.kind === 'silent'
+      ? this.#silence('eth_simulateV1', traffic, answer)
+      : this.#unavailable('eth_simulateV1');
   }
 
   /**
@@ -331,6 +347,14 @@ export class CallRunner {
 /** The accounts whose code a settlement may run besides that of its token. */
 function codeBeside({ payer, runsCodeOf = payer }: Settlement): Address {
   return runsCodeOf;
+}
+
+/**
+ * A node refuses a whole simulation for one call that no block would take, such as one with too little gas for its
+ * length. The call alone shows whether it is at fault, and never that it would pay.
+ */
+function isRefused(answer: RpcOutcome): boolean {
+  return answer.kind === 'error' && !isRateLimit(answer.error);
 }
 
 /** A call was run, with any result. */
