@@ -197,6 +197,42 @@ describe('a call of foreign code', () => {
   });
 });
 
+describe('a call that an account has chosen', () => {
+  const chosen = { from: PAYER, to: MULTICALL3, data: '0x82ad56cb' } as const;
+
+  it('waits with the others of that account, by trusted code too', async () => {
+    const { runner, asked } = aNode(({ method }) =>
+      result(method === 'eth_estimateGas' ? '0x5208' : '0x01'),
+    );
+    const outcome = await runner.callChosenBy(PAYER, chosen, 1_000_000n);
+    expect(outcome).toMatchObject({ status: 'returned' });
+    expect(await runner.estimateGas({ ...chosen, value: 7n }, 1_000_000n)).toBe(21_000n);
+    expect(asked.map(({ method, apart }) => [method, apart])).toEqual([
+      ['eth_call', 'new'],
+      ['eth_estimateGas', 'new'],
+    ]);
+    const { to, data } = chosen;
+    expect(asked.map(({ call: sent }) => sent)).toEqual([
+      { to, data, gas: '0xf4240' },
+      { from: PAYER, to, data, gas: '0xf4240', value: '0x7' },
+    ]);
+  });
+
+  it('is held against no contract, and no node, where it burns its gas or its time', async () => {
+    for (const answer of [error(-32_000, 'out of gas'), SILENCE]) {
+      const { runner, conduct, health } = aNode((asked) =>
+        isControl(asked) ? result('0x') : answer,
+      );
+      const to = { to: TOKEN, data: '0x' } as const;
+      await runner.callChosenBy(PAYER, to, 1_000_000n).catch(() => undefined);
+      const estimated = runner.estimateGas({ ...to, from: PAYER }, 1_000_000n);
+      await expect(estimated).rejects.toThrow('no endpoint');
+      expect(conduct.trafficOf(TOKEN, PAYER).kind).toBe('new');
+      expect(health.coolsUntil).toBe(0);
+    }
+  });
+});
+
 /** A node with `eth_simulateV1`. */
 const simulating = (calls: readonly object[]) =>
   aNode(({ method }) =>

@@ -15,7 +15,8 @@ import {
   type Settlement,
 } from '../../protocol/evm/chain-reader.js';
 import { MULTICALL3 } from '../../protocol/evm/contracts.js';
-import { quantity } from './block.js';
+import { quantity, readQuantity } from './block.js';
+import type { CallFromSomebody } from './chain-queries.js';
 import type { Traffic } from './code-conduct.js';
 import {
   ask,
@@ -90,6 +91,31 @@ export class CallRunner {
     const outcome = await this.#run(call, { sender, gas, at, traffic });
     if (outcome.status === 'halted') conduct.noteBurn(to, deploys);
     return outcome;
+  }
+
+  /**
+   * A call that an account has chosen, which may run any code: it waits with the other calls of that account, and is held
+   * against no contract.
+   *
+   * @throws as {@link call}.
+   */
+  callChosenBy(account: Address, call: Call, gas: bigint): Promise<CallOutcome> {
+    return this.#run(call, { gas, at: 'latest', traffic: chosenBy(account) });
+  }
+
+  /**
+   * Gas units of a transaction that its account has chosen. Also throws where it would revert, or need more than `most`.
+   * The code may be slow by itself, so silence is not held against the node.
+   *
+   * @throws ChainUnavailableError, CallNotSentError.
+   */
+  async estimateGas({ from, to, data, value }: CallFromSomebody, most: bigint): Promise<bigint> {
+    const bare = { from, to, data, gas: quantity(most) };
+    const sent = value === undefined ? bare : { ...bare, value: quantity(value) };
+    const answer = await this.#request('eth_estimateGas', [sent], chosenBy(from), most);
+    const gas = answer.kind === 'result' ? readQuantity(answer.value) : undefined;
+    if (gas !== undefined) return gas;
+    throw new ChainUnavailableError(this.parts.chainId, 'eth_estimateGas');
   }
 
   /** @throws as {@link call}. */
@@ -342,6 +368,10 @@ export class CallRunner {
     noteFailure(this.parts.health);
     return new ChainUnavailableError(this.parts.chainId, operation);
   }
+}
+
+function chosenBy(subject: Address): Traffic {
+  return { kind: 'new', subject };
 }
 
 /** The accounts whose code a settlement may run besides that of its token. */

@@ -218,16 +218,9 @@ export class ChainView implements ChainReader {
     return answer.kind === 'result' ? readQuantity(answer.value) : undefined;
   }
 
-  /** Gas units. Also throws where the call would revert. */
-  async estimateGas({ from, to, data, value }: CallFromSomebody): Promise<bigint> {
-    const call = { from, to, data, ...(value !== undefined && { value: quantity(value) }) };
-    const answer = await this.#ask('eth_estimateGas', [call]);
-    const gas = answer.kind === 'result' ? readQuantity(answer.value) : undefined;
-    if (gas !== undefined) return gas;
-    // A reverted call is not a failure of the endpoint.
-    throw answer.kind === 'error'
-      ? new ChainUnavailableError(this.chainId, 'eth_estimateGas')
-      : this.#unavailable('eth_estimateGas');
+  /** Gas units, at most `most`. Also throws where the call would revert, or need more. */
+  estimateGas(call: CallFromSomebody, most: bigint): Promise<bigint> {
+    return this.#run((runner) => runner.estimateGas(call, most));
   }
 
   // ---------------------------------------------------------------- calls
@@ -240,6 +233,11 @@ export class ChainView implements ChainReader {
   /** @param sender - the sender of the call; the node's default when absent. */
   callFrom(sender: Sender | undefined, call: Call, gas: bigint): Promise<CallOutcome> {
     return this.#run((runner) => runner.call(call, gas, 'latest', sender));
+  }
+
+  /** A call that this account has chosen, which may run any code. */
+  callChosenBy(account: Address, call: Call, gas: bigint): Promise<CallOutcome> {
+    return this.#run((runner) => runner.callChosenBy(account, call, gas));
   }
 
   async newestTime(): Promise<bigint> {

@@ -410,7 +410,10 @@ describe('an endpoint that was not asked, because too much waits', () => {
       (view) => Promise.all([view.hasCode(ACCOUNT), view.hasCode(PAYEE)]),
     ],
     ['for a tip', (view) => view.suggestedTip()],
-    ['for the gas of a call', (view) => view.estimateGas({ from: ACCOUNT, to: PAYEE, data: '0x' })],
+    [
+      'for the gas of a call',
+      (view) => view.estimateGas({ from: ACCOUNT, to: PAYEE, data: '0x' }, 1_000_000n),
+    ],
     ['to run a call', (view) => view.call({ to: PAYEE, data: '0x' })],
   ];
 

@@ -14,7 +14,7 @@ import { WALLET_REDIS } from '../../platform/redis/redis.module.js';
 import { redisCall } from '../../platform/redis/redis-scripts.js';
 import { ChainUnavailableError } from '../../protocol/errors.js';
 import { RedisLock } from '../redis-lock.js';
-import type { WantedTransaction } from '../rules/spending.js';
+import { TRANSACTION_GAS_MAX, type WantedTransaction } from '../rules/spending.js';
 import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { sentTransactionKey } from '../wallet-keys.js';
@@ -113,7 +113,7 @@ async function prepare(
     const [nonce, gas, price] = await chain.withView(async (view) =>
       Promise.all([
         view.transactionCount(wallet.address, 'pending'),
-        wanted.gasLimit ?? view.estimateGas(call),
+        wanted.gasLimit ?? view.estimateGas(call, TRANSACTION_GAS_MAX),
         view.gasPrice(),
       ]),
     );

@@ -59,6 +59,9 @@ export interface TypedData {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
+/** The highest gas limit of a transaction, and of a call. */
+export const TRANSACTION_GAS_MAX = 1_000_000n;
+
 /** A transaction requested by an agent. The provider fills in missing fields. */
 export interface WantedTransaction {
   readonly chainId: number;

@@ -32,3 +32,28 @@ describe('a request to sign that is malformed', () => {
     });
   });
 });
+
+describe('a call that an agent wants run', () => {
+  it('has no more gas than a transaction of it, and counts as its wallet’s', async () => {
+    const ran: unknown[] = [];
+    const view = {
+      callChosenBy: (...asked: readonly unknown[]) => {
+        ran.push(asked);
+        return Promise.resolve({ status: 'returned', data: '0x2a' });
+      },
+    };
+    const chain = { withView: (work: (one: typeof view) => unknown) => work(view) };
+    const rpc = new WalletRpc(
+      {} as unknown as WalletSigner,
+      {} as unknown as ReplyStore,
+      { served: () => chain } as unknown as ChainRegistry,
+    );
+    const address = `0x${'11'.repeat(20)}`;
+    const session = { wallet: { address } } as unknown as Session;
+    const transaction = { to: `0x${'22'.repeat(20)}`, data: '0x01' };
+    const body = { method: 'eth_call', caip2: 'eip155:56', params: { transaction } };
+    const answered = await rpc.call(session, body, undefined);
+    expect(answered).toEqual({ method: 'eth_call', data: { result: '0x2a' } });
+    expect(ran).toEqual([[address, transaction, 1_000_000n]]);
+  });
+});

@@ -15,15 +15,13 @@ import {
 } from '../../protocol/payment/wire-values.js';
 import type { SignableMessage } from '../provider/wallet-provider.js';
 import { readTypedData, TYPED_DATA_BOUNDS } from '../rules/read-typed-data.js';
-import type { WantedTransaction } from '../rules/spending.js';
+import { TRANSACTION_GAS_MAX, type WantedTransaction } from '../rules/spending.js';
 import type { DigestedTypedData } from '../rules/typed-data-digest.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { ReplyStore, type RpcReply } from './reply-store.js';
 import { WalletSigner } from './signer.js';
 
-const GAS_MAX = 1_000_000n;
-const CALL_GAS = 10_000_000n;
 const MESSAGE_MAX_CHARACTERS = 65_536;
 const METHODS = [
   'personal_sign',
@@ -78,7 +76,7 @@ export class WalletRpc {
       case 'eth_getBalance':
         return { method, data: { result: await this.#balance(body, address) } };
       case 'eth_call':
-        return { method, data: { result: await this.#ethCall(body) } };
+        return { method, data: { result: await this.#ethCall(body, address) } };
       default:
         throw new WalletError('unsupported_method', 'This wallet does not offer this method.', {
           place: placeOf('method', `one of ${METHODS.join(', ')}`, method),
@@ -108,7 +106,7 @@ export class WalletRpc {
     return quantity(wei);
   }
 
-  async #ethCall(body: JsonObject): Promise<Hex> {
+  async #ethCall(body: JsonObject, caller: Address): Promise<Hex> {
     const { params } = body;
     const sent = Array.isArray(params)
       ? (params as unknown[])[0]
@@ -119,7 +117,9 @@ export class WalletRpc {
       const place = placeOf('params.transaction', 'an object with to and data', sent);
       throw invalid('params.transaction must have to and data.', place);
     }
-    const outcome = await this.#chainOf(body).withView((view) => view.call({ to, data }, CALL_GAS));
+    const outcome = await this.#chainOf(body).withView((view) =>
+      view.callChosenBy(caller, { to, data }, TRANSACTION_GAS_MAX),
+    );
     if (outcome.status === 'returned') return outcome.data;
     throw new WalletError('INVALID_TRANSACTION', 'The call reverted.');
   }
@@ -190,8 +190,11 @@ function readTransaction({ params }: JsonObject, { chainId, config }: EvmChain):
     throw new WalletError('INVALID_TRANSACTION', `${one} is not well-formed.`);
   };
   const gasLimit = optional('gas_limit', 'gas');
-  if (gasLimit !== undefined && gasLimit > GAS_MAX) {
-    throw new WalletError('INVALID_TRANSACTION', `gas_limit is above ${GAS_MAX.toString()}.`);
+  if (gasLimit !== undefined && gasLimit > TRANSACTION_GAS_MAX) {
+    throw new WalletError(
+      'INVALID_TRANSACTION',
+      `gas_limit is above ${TRANSACTION_GAS_MAX.toString()}.`,
+    );
   }
   const maxFeePerGas = optional('max_fee_per_gas', 'maxFeePerGas');
   if (maxFeePerGas !== undefined && maxFeePerGas > config.maxGasPriceWei) {
