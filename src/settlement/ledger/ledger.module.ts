@@ -12,10 +12,12 @@ import { UnclaimedList } from './queries/unclaimed-list.js';
 import { RedisDeclarationNotes } from './redis-declaration-notes.js';
 import { RedisEvictableSettlements } from './redis-evictable-settlements.js';
 import { RedisLabelStore } from './redis-label-store.js';
-import { RedisLaneAttempts } from './redis-lanes/redis-lane-attempts.js';
-import { RedisLaneEndings } from './redis-lanes/redis-lane-endings.js';
-import { RedisLaneLeases } from './redis-lanes/redis-lane-leases.js';
-import { RedisLaneQueue } from './redis-lanes/redis-lane-queue.js';
+import {
+  RedisLaneAttempts,
+  RedisLaneEndings,
+  RedisLaneLeases,
+  RedisLaneQueue,
+} from './redis-lane-store.js';
 import { RedisOutbox } from './redis-outbox.js';
 import { RedisRefillStore } from './redis-refill-store.js';
 import { RedisSettlementStore } from './redis-settlement-store.js';

@@ -1,9 +1,11 @@
 import type { LaneLedger } from '../../../src/settlement/ledger/lane-store.js';
 import type { LedgerScripts } from '../../../src/settlement/ledger/ledger-scripts.js';
-import { RedisLaneAttempts } from '../../../src/settlement/ledger/redis-lanes/redis-lane-attempts.js';
-import { RedisLaneEndings } from '../../../src/settlement/ledger/redis-lanes/redis-lane-endings.js';
-import { RedisLaneLeases } from '../../../src/settlement/ledger/redis-lanes/redis-lane-leases.js';
-import { RedisLaneQueue } from '../../../src/settlement/ledger/redis-lanes/redis-lane-queue.js';
+import {
+  RedisLaneAttempts,
+  RedisLaneEndings,
+  RedisLaneLeases,
+  RedisLaneQueue,
+} from '../../../src/settlement/ledger/redis-lane-store.js';
 import type { SettlementArchive } from '../../../src/settlement/ledger/settlement-archive.js';
 import type { LedgerLifetimes } from '../../../src/settlement/ledger/settlement-store.js';
 
