@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ScriptReply } from '../../platform/redis/redis-scripts.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
-import { JointSteps } from './joint-steps.js';
+import { JointSteps } from './ledger-scripts.js';
 import { loadJointScript, type ScriptCall } from './script-files.js';
 
 const LOOK = loadJointScript('look');
