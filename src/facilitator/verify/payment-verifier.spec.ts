@@ -46,7 +46,7 @@ import {
 import type { Payout } from '../../protocol/schemes/batch-settlement/payout.js';
 import { readBatchClaim } from '../../protocol/schemes/batch-settlement/read-claim.js';
 import type { RecoverSignerAsync } from '../../protocol/schemes/verdict.js';
-import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/queries/in-flight.js';
+import { type InFlight, NOTHING_IN_FLIGHT } from '../../settlement/ledger/settlement-store.js';
 import {
   BLANK_RECORD,
   type Look,

@@ -14,7 +14,6 @@ import type { Binding, BoundPayment } from './binding.js';
 import { AWAITED_MS } from './epoch.js';
 import * as keys from './keys.js';
 import { LedgerScripts } from './ledger-scripts.js';
-import { readInFlight } from './queries/in-flight.js';
 import { adoptionFields, encodeHash, paymentFields, presentView, readView } from './record.js';
 import { RedisBindings } from './redis-bindings.js';
 import { asList, asText, asTexts } from './reply.js';
@@ -31,6 +30,7 @@ import {
   type ClaimedPayment,
   type ClaimRef,
   type ClaimResult,
+  type InFlight,
   type JoinResult,
   type LeaveResult,
   type LedgerLimits,
@@ -358,4 +358,20 @@ function readStep(id: string, reply: ScriptReply): StepReply {
   const [kind, view] = asList(reply);
   const text = asText(kind);
   return { kind: text, view: text === 'gone' ? undefined : presentView(id, view) };
+}
+
+/**
+ * Reads the totals of a payer and token, without the entry of a settlement itself (`<kind>:<amount>`, or empty if it
+ * is not in flight), and the number of claims.
+ */
+export function readInFlight(totals: readonly string[]): InFlight {
+  const [balance = '0', allowance = '0', permits = '0', own = '', claims = '0'] = totals;
+  const ownAmount = own === '' ? 0n : BigInt(own.slice(2));
+  const isOwn = (kind: string): boolean => own.startsWith(kind);
+  return {
+    balanceNeeded: BigInt(balance) - ownAmount,
+    allowanceNeeded: BigInt(allowance) - (isOwn('p') ? ownAmount : 0n),
+    hasSponsoredPermit: Number(permits) - (isOwn('s') ? 1 : 0) > 0,
+    claims: Number(claims),
+  };
 }

@@ -4,7 +4,6 @@ import type { PaymentIdentity } from '../../protocol/payment/identity.js';
 import type { Reason } from '../../protocol/reasons.js';
 import type { Finality, SettlementView } from '../model/settlement.js';
 import type { Binding, BoundPayment } from './binding.js';
-import { type InFlight, NOTHING_IN_FLIGHT } from './queries/in-flight.js';
 import type { Requester } from './requester.js';
 
 /** A claim on the ledger of a chain. */
@@ -12,6 +11,24 @@ export interface ClaimRef {
   readonly chainId: number;
   readonly id: string;
 }
+
+/** The amounts of one payer in flight in one token, counted at one moment. */
+export interface InFlight {
+  /** Atomic units that will leave the payer's balance. */
+  readonly balanceNeeded: bigint;
+  /** Atomic units that will be taken from the allowance of the payer. */
+  readonly allowanceNeeded: bigint;
+  readonly hasSponsoredPermit: boolean;
+  /** Number of claims of a receiver of channels. */
+  readonly claims: number;
+}
+
+export const NOTHING_IN_FLIGHT: InFlight = {
+  balanceNeeded: 0n,
+  allowanceNeeded: 0n,
+  hasSponsoredPermit: false,
+  claims: 0,
+};
 
 /** Facts of the ledger about a payer that its verification needs. */
 export interface PayerRecord {

@@ -5,7 +5,6 @@ import {
   aSettlementView,
 } from '../../../../test/builders/settlement/model/settlement-view.js';
 import type { SettlementState } from '../../model/settlement.js';
-import { readInFlight } from './in-flight.js';
 import { statusOf } from './settlement-status.js';
 
 const TX: Hex = `0x${'5f'.repeat(32)}`;
@@ -67,32 +66,5 @@ describe('what anyone may see of a settlement', () => {
     const status = statusOf({ isLive: false, view: aSettlementView(), details: undefined });
     const known = ['settlementId', 'source', 'state', 'paid', 'finality', 'sale'];
     expect(Object.keys(status).sort()).toEqual(known.sort());
-  });
-});
-
-describe('what a payer has on its way', () => {
-  it.each([
-    ['of nobody', [], { balanceNeeded: 0n, allowanceNeeded: 0n, hasSponsoredPermit: false }],
-    ['without its own', ['30', '20', '0', ''], { balanceNeeded: 30n, allowanceNeeded: 20n }],
-    [
-      'but its own EIP-3009',
-      ['30', '20', '0', 'e:10'],
-      { balanceNeeded: 20n, allowanceNeeded: 20n },
-    ],
-    [
-      'but its own Permit2',
-      ['30', '20', '0', 'p:10'],
-      { balanceNeeded: 20n, allowanceNeeded: 10n },
-    ],
-    [
-      'but its own permit',
-      ['30', '20', '1', 's:10'],
-      { balanceNeeded: 20n, allowanceNeeded: 20n, hasSponsoredPermit: false },
-    ],
-    ['with a permit of another', ['30', '20', '2', 's:10'], { hasSponsoredPermit: true }],
-    ['with a permit, itself none', ['30', '0', '1', 'e:10'], { hasSponsoredPermit: true }],
-    ['more than a number holds', [(2n ** 200n).toString()], { balanceNeeded: 2n ** 200n }],
-  ])('%s', (_, totals, expected) => {
-    expect(readInFlight(totals)).toMatchObject(expected);
   });
 });

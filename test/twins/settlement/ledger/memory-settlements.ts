@@ -3,8 +3,8 @@ import type { AcceptedPayment } from '../../../../src/protocol/payment/accepted-
 import type { PaymentIdentity } from '../../../../src/protocol/payment/identity.js';
 import { chargedTo, inFlightKindOf } from '../../../../src/protocol/payment/payment-facts.js';
 import type { Reason } from '../../../../src/protocol/reasons.js';
-import type { InFlight } from '../../../../src/settlement/ledger/queries/in-flight.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
+import type { InFlight } from '../../../../src/settlement/ledger/settlement-store.js';
 import {
   type AcknowledgedSale,
   type AcknowledgedWithdrawal,
