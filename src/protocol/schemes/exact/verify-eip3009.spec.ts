@@ -18,7 +18,7 @@ import {
 import { ChainUnavailableError } from '../../errors.js';
 import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
-import { verifyEip3009 } from './verify-eip3009.js';
+import { verifyEip3009 } from './exact-eip3009.js';
 
 const verdictOf = (
   sent: Sent = {},

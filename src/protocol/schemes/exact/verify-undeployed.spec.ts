@@ -20,7 +20,7 @@ import { settlementCall } from '../../evm/calls.js';
 import type { CallOutcome, Effect } from '../../evm/chain-reader.js';
 import { MULTICALL3 } from '../../evm/contracts.js';
 import type { Verdict, VerifyScope } from '../verdict.js';
-import { verifyEip3009 } from './verify-eip3009.js';
+import { verifyEip3009 } from './exact-eip3009.js';
 import { DEPLOYMENT_GAS } from './verify-undeployed.js';
 
 /** Of the wallet; as long as one of a key. */
