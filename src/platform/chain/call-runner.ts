@@ -29,8 +29,8 @@ import {
 import type { RpcCaller } from './rpc/rpc-caller.js';
 import { isRateLimit, readCallOutcome } from './rpc/rpc-classes.js';
 import { BLAMELESS, type RpcOutcome } from './rpc/rpc-outcome.js';
-import { balanceOverride, senderFields } from './sender-fields.js';
 import {
+  balanceOverride,
   decodeEffectCall,
   EFFECT_CALL_GAS,
   effectCall,
@@ -39,6 +39,7 @@ import {
   isTooLong,
   readSimulation,
   readSimulationAfter,
+  senderFields,
   simulationOf,
 } from './simulation.js';
 import { IDENTITY_PRECOMPILE } from './simulation-support.js';

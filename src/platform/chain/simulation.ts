@@ -1,12 +1,19 @@
-import { type Hex, isHex } from 'viem';
+import { type Address, type Hex, isHex } from 'viem';
 import { firstWordOf } from '../../protocol/evm/abi-words.js';
 import type { EffectAfter, FirstCall } from '../../protocol/evm/approval-chain.js';
 import { readAggregated } from '../../protocol/evm/call-results.js';
 import { aggregateCall, balanceOfCall, type Call } from '../../protocol/evm/calls.js';
-import { type Effect, READ_GAS, type Settlement } from '../../protocol/evm/chain-reader.js';
+import {
+  type Effect,
+  READ_GAS,
+  type Sender,
+  type Settlement,
+} from '../../protocol/evm/chain-reader.js';
 import { quantity, readQuantity } from './block.js';
 import { boundedHex, revertDataOf } from './rpc/rpc-classes.js';
-import { balanceOverride, senderFields } from './sender-fields.js';
+
+/** Margin for the calls besides the transfer. */
+const BALANCE_FACTOR = 10n;
 
 /**
  * The argument of `eth_simulateV1`: balance, settlement, balance, in one state.
@@ -181,4 +188,26 @@ export function isTooLong(call: Call): boolean {
 
 function bytesOf({ data }: Call): bigint {
   return BigInt(Math.ceil((data.length - 2) / 2));
+}
+
+// ---------------------------------------------------------------- its sender
+
+/** The fields of a simulated transaction that describe its sender. */
+export function senderFields(sender: Sender | undefined): object {
+  return sender === undefined
+    ? {}
+    : { from: sender.address, gasPrice: quantity(sender.gasPriceWei) };
+}
+
+/**
+ * Gives a poor sender enough balance in the simulation: a missing gas balance must not look like a fault of the payment.
+ */
+export function balanceOverride(
+  { address, gasPriceWei, balanceWei }: Sender,
+  gas: bigint,
+): Readonly<Record<Address, { readonly balance: string }>> | undefined {
+  const needed = gas * gasPriceWei;
+  return balanceWei >= needed
+    ? undefined
+    : { [address]: { balance: quantity(needed * BALANCE_FACTOR) } };
 }

@@ -3,8 +3,7 @@ import type { Address, Hex } from 'viem';
 import type { RpcCaller } from '../rpc/rpc-caller.js';
 import type { RpcOutcome, SilenceCause } from '../rpc/rpc-outcome.js';
 import { decodeBatchCall, encodeBatchCall, gasOfCall, type TriedCall } from './batch-call.js';
-import type { BatchCallResult } from './batch-call-queue.js';
-import { BatchCalls } from './batch-calls.js';
+import { type BatchCallResult, BatchCalls } from './batch-calls.js';
 
 const TOKEN: Address = `0x${'11'.repeat(20)}`;
 const ACCOUNT: Address = `0x${'22'.repeat(20)}`;
