@@ -12,7 +12,6 @@ import { Outcomes } from './following/outcomes.js';
 import { UnresolvedUses } from './following/unresolved-uses.js';
 import { isTransient, ReopenLane } from './lane-errors.js';
 import type { LaneObserver } from './lane-observer.js';
-import { laneReport } from './lane-report.js';
 import type {
   AssetSuspensions,
   BatchSimulator,
@@ -320,9 +319,39 @@ export class LaneRunner {
 
   // ---------------------------------------------------------------- status
 
+  /** What the lane publishes for the other processes. */
   status(): LaneStatus {
-    const parts = { readiness: this.#readiness, gasBalance: this.#gasBalance, rate: this.#rate };
-    return laneReport({ ...this.options, ...parts, state: this.state, refills: this.#refills });
+    const { chain, address, processId, batchRules, assetSuspensions, clock } = this.options;
+    const { lane, state } = this;
+    const refills = this.#refills;
+    const { attempts, next } = state;
+    const oldest = state.pending[0];
+    // Without its key, nothing else identifies a treasury.
+    const isTreasury = refills !== undefined || attempts.some(({ attempt }) => attempt.refill);
+    const isRetiring = this.options.isRetiring || state.isRetired || isTreasury;
+    return {
+      lane,
+      chainId: chain.chainId,
+      signer: address,
+      processId,
+      trouble: state.condition ?? refills?.condition,
+      balanceWei: this.#gasBalance.balanceWei.toString(),
+      settlementsLeft: this.#readiness.settlementsLeft(),
+      inFlight: state.inFlight,
+      window: state.windowSize,
+      gaps: state.gapsFrom(attempts[0]?.accountNonce ?? next, state.windowSize).length,
+      nextNonce: next,
+      oldestNonce: attempts[0]?.accountNonce ?? next,
+      oldestInFlightMs: oldest === undefined ? 0 : clock.now() - oldest.allocatedAt,
+      inclusionMs: this.#rate.inclusionMs,
+      gasPriceWei: this.#readiness.gasPriceWei.toString(),
+      suspendedAssets: assetSuspensions.suspended,
+      // Processes of an older version know no treasury, and never offer a retiring lane.
+      ...(isRetiring && { isRetiring: true }),
+      ...(state.isShort && { isShort: true }),
+      ...(refills !== undefined && { treasury: refills.status }),
+      perSecond: this.#rate.perSecond(state.windowSize, batchRules.maxItems),
+    };
   }
 
   /** Refreshes the values of the status while there is no work. */
