@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import {
   encodeAbiParameters,
   encodeFunctionData,
@@ -81,7 +82,9 @@ describe('actions of a channel', () => {
     readonly config: ChannelConfig;
     /** Of the receiver. */
     readonly authorizer: PrivateKeyAccount;
-    readonly bodies: Readonly<Record<ActionName, () => Promise<Body>>>;
+    readonly bodies: Readonly<Record<ActionName, () => Promise<Body>>> & {
+      readonly refund: (amount?: bigint) => Promise<Body>;
+    };
     /** Balance, claimed, paid to the receiver, next refund. */
     readonly stands: () => Promise<readonly bigint[]>;
   }
@@ -117,7 +120,8 @@ describe('actions of a channel', () => {
       claim: async () =>
         claimBody(channels, authorizer, [await channels.claim(payer, config, 300n)]),
       settle: () => Promise.resolve(settleBody(channels, receiver.address, world.usd)),
-      refund: () => sellerRefundBody({ channels, signer: payer, authorizer, config, amount: 200n }),
+      refund: (amount = 200n) =>
+        sellerRefundBody({ channels, signer: payer, authorizer, config, amount }),
     };
     return { config, authorizer, bodies, stands };
   }
@@ -182,6 +186,54 @@ describe('actions of a channel', () => {
       expect(done['transaction']).toMatch(/^0x/);
       expect(await stands()).toEqual(STANDINGS[action]);
     }
+  });
+
+  /** Everything in Redis is gone, and the process lives. */
+  async function loseLedger(): Promise<void> {
+    const redis = new Redis(world.redis.url);
+    await redis.flushall();
+    redis.disconnect();
+  }
+
+  /** Those without a sale. */
+  const REPEATABLE = ['claim', 'settle', 'refund'] as const;
+
+  it('stay done where the ledger is lost and their lane stores them again', async () => {
+    const { bodies, stands } = aChannel();
+    await untilDone(await bodies.deposit());
+    const restores = () => service.log().split('stored its sent transactions again').length;
+    for (const action of REPEATABLE) {
+      const body = await bodies[action]();
+      const before = restores();
+      await world.client.setAutomine(false);
+      const answering = settle(body);
+      await pendingCall();
+      await loseLedger();
+      await world.client.mine({ blocks: 1 });
+      await world.client.setAutomine(true);
+      for (let times = 0; times < 200 && restores() === before; times += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      expect(restores()).toBe(before + 1);
+      const done = await untilDone(body);
+      expect(done).toMatchObject({ success: true, ...TOLD[action] });
+      expect(done['transaction']).toMatch(/^0x/);
+      await answering;
+      // A block that is deep enough is final.
+      await world.client.mine({ blocks: 30 });
+      expect(await untilDone(body)).toMatchObject({
+        success: true,
+        ...TOLD[action],
+        transaction: done['transaction'],
+      });
+      expect(await stands()).toEqual(STANDINGS[action]);
+    }
+    // Another refund with the same nonce is another one, and the ledger knows which was done.
+    const other = await bodies.refund(100n);
+    expect(await untilDone(other)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_batch_settlement_evm_refund_simulation_failed',
+    });
   });
 
   it.each([

@@ -160,8 +160,10 @@ export class PaymentVerifier {
       if (match.kind === 'same') return { kind: 'same', known };
       if (match.kind === 'refused') return { kind: 'not_signed', reason: match.reason };
       // The other payment is in progress or was sold, and its state must not show to the presenter of this one.
-      // Otherwise the chain shows whether the nonce is used.
-      if (isUnderWay(known) || known.sale.state === 'sold') return { kind: 'taken' };
+      // Otherwise the chain shows whether the nonce is used, as it does where an action without a sale is done.
+      const isDone = known.isPaid && rulesOf(payment.claim).isRepeatable === true;
+      const isTaken = isUnderWay(known) || known.sale.state === 'sold';
+      if (isTaken && !isDone) return { kind: 'taken' };
     }
     const verification = await this.verify(payment, look, lookAgain);
     return verification.isValid

@@ -10,7 +10,7 @@ import {
 import { addressWord, uintWord } from '../../evm/abi-words.js';
 import type { CallOutcome } from '../../evm/chain-reader.js';
 import type { ReceiptLog } from '../../evm/logs.js';
-import { refuse } from '../verdict.js';
+import { refuse, type VerifyScope } from '../verdict.js';
 import { SETTLED_TOPIC } from './escrow.js';
 import { type Payout, PAYOUT_EVIDENCE, payoutCallOf, toBePaid, verifyPayout } from './payout.js';
 import { readPayout } from './read-claim.js';
@@ -20,14 +20,14 @@ const outcomeOf = (claimed: bigint, settled: bigint): CallOutcome => ({
   data: `0x${uintWord(claimed)}${uintWord(settled)}`,
 });
 
-async function verdictOf(totals: CallOutcome, missing?: Address) {
+async function verdictOf(totals: CallOutcome, missing?: Address, scope: VerifyScope = 'full') {
   const claim = readPayout({ payload: { type: 'settle', receiver: SELLER, token: TOKEN } });
   if (claim === undefined) throw new Error('not read');
   const { chain: bare } = aChannelChain(missing === undefined ? {} : { missing });
   const chain = { ...bare, call: () => Promise.resolve(totals) };
   const upTo = await toBePaid(claim, chain);
   if (typeof upTo === 'string') return refuse(upTo);
-  return verifyPayout({ ...claim, upTo }, aContext(chain));
+  return verifyPayout({ ...claim, upTo }, aContext(chain), scope);
 }
 
 const reasonOf = async (...asked: Parameters<typeof verdictOf>): Promise<string> => {
@@ -55,6 +55,13 @@ describe('a payout', () => {
     ['without a token', [outcomeOf(7n, 0n), TOKEN], 'unsupported_scheme'],
   ])('%s is refused', async (_, asked, reason) => {
     expect(await reasonOf(...asked)).toBe(reason);
+  });
+
+  it('has the same terms after it was paid', async () => {
+    expect(await verdictOf(outcomeOf(700n, 700n), undefined, 'terms')).toMatchObject({
+      isValid: true,
+      authorization: { from: SELLER, token: TOKEN, upTo: 700n },
+    });
   });
 
   it('is a call of the escrow, and is done once its total was paid out', async () => {

@@ -6,7 +6,7 @@ import type { CallOutcome, ChainReader } from '../../evm/chain-reader.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
 import type { Reason } from '../../reasons.js';
 import type { StateEvidence } from '../scheme.js';
-import { refuseByState, type Verdict, type VerifyContext } from '../verdict.js';
+import { refuseByState, type Verdict, type VerifyContext, type VerifyScope } from '../verdict.js';
 import type { BATCH_SETTLEMENT, PayoutClaim } from './claims.js';
 import { amountInLog, SETTLED_TOPIC } from './escrow.js';
 import { missingContract, UNREAD } from './verify-channel.js';
@@ -43,14 +43,18 @@ export async function toBePaid(
 }
 
 /**
- * Judges a request for a payout.
+ * Judges a request for a payout. Its terms need no signature, so they hold for every request that names its total.
  *
  * @throws ChainUnavailableError
  */
 export async function verifyPayout(
   { scheme, method, from, token, upTo = 0n }: PayoutClaim,
   { chain }: VerifyContext,
+  scope: VerifyScope,
 ): Promise<Verdict> {
+  const authorization: Payout = { scheme, method, from, signature: '0x', token, upTo };
+  const good = { isValid: true, authorization, payerHasCode: false } as const;
+  if (scope === 'terms') return good;
   const missing = await missingContract(chain, [CHANNEL_ESCROW, token]);
   if (missing !== undefined) return missing;
   const totals = totalsIn(await chain.call(receiversCall(from, token)));
@@ -58,9 +62,7 @@ export async function verifyPayout(
   if (upTo <= totals.settled) {
     return refuseByState('invalid_batch_settlement_evm_nothing_to_settle');
   }
-  const authorization: Payout = { scheme, method, from, signature: '0x', token, upTo };
-  const brings = new Map([[token, [upTo - totals.settled]]]);
-  return { isValid: true, authorization, payerHasCode: false, brings };
+  return { ...good, brings: new Map([[token, [upTo - totals.settled]]]) };
 }
 
 export function payoutCallOf({ from, token }: Pick<Payout, 'from' | 'token'>): Call {

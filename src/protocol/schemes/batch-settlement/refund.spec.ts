@@ -19,7 +19,7 @@ import {
 import { uintWord } from '../../evm/abi-words.js';
 import { runsCodeOf, settlementOf } from '../../payment/payment-facts.js';
 import type { JsonObject } from '../../payment/wire-values.js';
-import type { Verdict } from '../verdict.js';
+import type { Verdict, VerifyScope } from '../verdict.js';
 import type { ClaimBatch } from './claim-batch.js';
 import { readRefund } from './read-claim.js';
 import {
@@ -42,11 +42,13 @@ interface Asked {
   readonly signer?: typeof authorizer;
   readonly claims?: readonly JsonObject[];
   readonly more?: JsonObject;
+  readonly scope?: VerifyScope;
 }
 
 /** The channel of the chain holds 500, of which 100 are claimed; its next refund has the nonce 3. */
 async function verdictOf(asked: Asked = {}, world: World = {}): Promise<Verdict> {
   const { amount = 200n, nonce = 3n, signer = authorizer, claims = [], more } = asked;
+  const { scope = 'full' } = asked;
   const { payload } = await bodyOf('refund', { config: own });
   const inner = {
     ...(payload['payload'] as JsonObject),
@@ -61,7 +63,7 @@ async function verdictOf(asked: Asked = {}, world: World = {}): Promise<Verdict>
   };
   const claim = readRefund({ payload: inner });
   if (claim === undefined) throw new Error('not read');
-  return verifyRefund(claim, aContext(aChannelChain(world).chain));
+  return verifyRefund(claim, aContext(aChannelChain(world).chain), scope);
 }
 
 const short = (verdict: Verdict): string =>
@@ -145,6 +147,30 @@ describe('a refund', () => {
     ['that cannot be read', {}, { isSilent: true }, 'BS:rpc_read_failed'],
   ])('%s is refused', async (_, asked, world, expected) => {
     expect(short(await verdictOf(asked, world))).toBe(expected);
+  });
+
+  it.each<[string, Asked, World]>([
+    ['whose nonce is used', { nonce: 2n }, {}],
+    ['of a channel that is empty by now', {}, { totalClaimed: 500n }],
+    ['whose channel cannot be read', {}, { isSilent: true }],
+  ])('%s has the terms that its authorizer signed', async (_, asked, world) => {
+    expect(short(await verdictOf({ ...asked, scope: 'terms' }, world))).toBe('good');
+  });
+
+  it('has the terms of its claims as well, and none that a stranger signed', async () => {
+    const scope = 'terms';
+    const claims = [await aRow(500n, { config: own })];
+    const world = { totalClaimed: 500n };
+    expect(short(await verdictOf({ claims, scope }, world))).toBe('good');
+    const claimAuthorizerSignature = await stranger.signTypedData(claimBatchData(claims));
+    expect(
+      short(await verdictOf({ claims, scope, more: { claimAuthorizerSignature } }, world)),
+    ).toBe(
+      'BS:claim_simulation_failed The receiver authorizer has not signed the rows of the claim.',
+    );
+    expect(short(await verdictOf({ signer: stranger, nonce: 2n, scope }))).toBe(
+      'BS:refund_simulation_failed The receiver authorizer of the channel has not signed this refund.',
+    );
   });
 
   it('leaves what is claimed with it', async () => {

@@ -11,10 +11,12 @@ import {
   refuseByState,
   type Verdict,
   type VerifyContext,
+  type VerifyScope,
 } from '../verdict.js';
 import {
   type ChannelConfig,
   channelIdOf,
+  type ChannelState,
   type ClaimRow,
   CONFIG_STRUCT,
   configWords,
@@ -47,26 +49,24 @@ export interface Refund extends Authorization {
 
 /**
  * Judges a refund and what is claimed with it. Nothing free is refused here: the contract would use its nonce up and
- * pay nothing.
+ * pay nothing. Its terms are what the authorizer signed: the state of the channel does not count.
  *
  * @throws ChainUnavailableError
  */
-export async function verifyRefund(claim: RefundClaim, context: VerifyContext): Promise<Verdict> {
+export async function verifyRefund(
+  claim: RefundClaim,
+  context: VerifyContext,
+  scope: VerifyScope,
+): Promise<Verdict> {
   const { scheme, method, from, config, amount, refundNonce, signature: signed } = claim;
   const { chain } = context;
   const missing = await missingContract(chain, [CHANNEL_ESCROW]);
   if (missing !== undefined) return missing;
   const channelId = channelIdOf(config, chain.chainId);
-  const state = await readChannel(chain, channelId);
-  if (state === undefined) return UNREAD;
-  const ofChannel = claim.rows.filter(
-    (row) => channelIdOf(row.config, chain.chainId) === channelId,
-  );
-  const claimed = ofChannel.reduce(
-    (most, { totalClaimed }) => (totalClaimed > most ? totalClaimed : most),
-    state.totalClaimed,
-  );
-  if (state.balance <= claimed) return refuseByState(NO_BALANCE);
+  const state = scope === 'full' ? await readChannel(chain, channelId) : undefined;
+  if (scope === 'full' && state === undefined) return UNREAD;
+  const free = state && freeOf(claim, state, chain.chainId);
+  if (free !== undefined && free <= 0n) return refuseByState(NO_BALANCE);
   if (signed === undefined) {
     return refuse('invalid_batch_settlement_evm_authorizer_not_configured');
   }
@@ -76,13 +76,13 @@ export async function verifyRefund(claim: RefundClaim, context: VerifyContext): 
     return failing('The receiver authorizer of the channel has not signed this refund.');
   }
   if (amount === 0n) return failing('Its amount is 0.');
-  if (state.refundNonce !== refundNonce) {
+  if (state !== undefined && state.refundNonce !== refundNonce) {
     return failing(`The next refund of the channel has the nonce ${state.refundNonce}.`);
   }
   const rowsVerdict =
     claim.rows.length === 0
       ? undefined
-      : await verifyRows(claim.rows, claim.claimSignature, context);
+      : await verifyRows(claim.rows, claim.claimSignature, context, scope);
   if (rowsVerdict?.kind === 'refused') return rowsVerdict.refusal;
   const authorization: Refund = {
     scheme,
@@ -98,11 +98,25 @@ export async function verifyRefund(claim: RefundClaim, context: VerifyContext): 
     claimSignature:
       rowsVerdict !== undefined && rowsVerdict.fresh.size > 0 ? rowsVerdict.signature : undefined,
   };
-  const free = state.balance - claimed;
+  const good = { isValid: true, authorization, payerHasCode: false } as const;
+  if (free === undefined) return good;
   const fresh = rowsVerdict?.fresh ?? new Map<Address, readonly bigint[]>();
   const given = amount < free ? amount : free;
   const brings = new Map([...fresh, [config.token, [...(fresh.get(config.token) ?? []), given]]]);
-  return { isValid: true, authorization, payerHasCode: false, brings };
+  return { ...good, brings };
+}
+
+/** What of a channel is free once the rows of its refund are claimed. Below zero where they claim more than it holds. */
+function freeOf(
+  { rows, config }: RefundClaim,
+  { balance, totalClaimed }: ChannelState,
+  chainId: number,
+): bigint {
+  const channelId = channelIdOf(config, chainId);
+  const claimed = rows
+    .filter((row) => channelIdOf(row.config, chainId) === channelId)
+    .reduce((most, row) => (row.totalClaimed > most ? row.totalClaimed : most), totalClaimed);
+  return balance - claimed;
 }
 
 function failing(cause: string): Refusal {

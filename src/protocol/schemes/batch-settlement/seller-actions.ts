@@ -108,7 +108,7 @@ export const CLAIM: Action<BatchClaim, ClaimBatch> = {
           terms: [],
           domain: [],
         },
-  verify: (_, claim, context) => verifyClaims(claim, context),
+  verify: (_, claim, context, scope) => verifyClaims(claim, context, scope),
 
   termsOf: () => [],
   nonceOf: ({ rows, chainId }) => claimNonceOf(rows, chainId),
@@ -158,7 +158,7 @@ export const PAYOUT: Action<PayoutClaim, Payout> = {
           terms: [],
           domain: [],
         },
-  verify: (_, claim, context) => verifyPayout(claim, context),
+  verify: (_, claim, context, scope) => verifyPayout(claim, context, scope),
 
   termsOf: () => [],
   nonceOf: payoutNonceOf,
@@ -220,7 +220,7 @@ export const REFUND: Action<RefundClaim, Refund> = {
       domain: [],
     };
   },
-  verify: (_, claim, context) => verifyRefund(claim, context),
+  verify: (_, claim, context, scope) => verifyRefund(claim, context, scope),
 
   termsOf: ({ amount, rows, chainId }) => [amount, claimBatchDigest(rows, chainId)],
   nonceOf: refundNonceOf,

@@ -26,7 +26,7 @@ import {
 import { uintWord } from '../../evm/abi-words.js';
 import type { CallOutcome } from '../../evm/chain-reader.js';
 import type { JsonObject } from '../../payment/wire-values.js';
-import type { Verdict } from '../verdict.js';
+import type { Verdict, VerifyScope } from '../verdict.js';
 import { CLAIM_EVIDENCE, type ClaimBatch, claimCallOf, claimGasCap } from './claim-batch.js';
 import { readBatchClaim } from './read-claim.js';
 import { verifyClaims } from './verify-claims.js';
@@ -62,9 +62,10 @@ async function verdictOf(
     readonly isAuthorizerContract?: boolean;
     /** What the buyer's wallet answers, where the buyer has one. */
     readonly wallet?: () => Promise<CallOutcome>;
+    readonly scope?: VerifyScope;
   } = {},
 ): Promise<Verdict> {
-  const { signer = authorizer } = more;
+  const { signer = authorizer, scope = 'full' } = more;
   const signature =
     'signature' in more ? more.signature : await signer.signTypedData(claimBatchData(rows));
   const inner = { type: 'claim', claims: rows, claimAuthorizerSignature: signature };
@@ -85,7 +86,7 @@ async function verdictOf(
           : more.wallet !== undefined && address === buyer.address.toLowerCase(),
       ),
   };
-  return verifyClaims(claim, aContext(chain));
+  return verifyClaims(claim, aContext(chain), scope);
 }
 
 function reasonOf(verdict: Verdict): string {
@@ -117,6 +118,18 @@ describe('a claim', () => {
     expect(await verdictOf(rows)).toMatchObject({ brings: new Map([[TOKEN, [200n]]]) });
     expect(reasonOf(await verdictOf([...rows, await row(350n)]))).toBe(
       'BS:claim_simulation_failed claims[2] is one more row of a channel.',
+    );
+  });
+
+  it('has the terms that its authorizer signed, whatever its channels hold by now', async () => {
+    const rows = [await row(300n)];
+    const emptied: States = [[200n, 200n]];
+    expect(reasonOf(await verdictOf(rows, emptied))).toBe(
+      'BS:claim_simulation_failed claims[0] claims more than its channel holds.',
+    );
+    expect(reasonOf(await verdictOf(rows, emptied, { scope: 'terms' }))).toBe('good');
+    expect(reasonOf(await verdictOf(rows, emptied, { scope: 'terms', signer: stranger }))).toBe(
+      'BS:claim_simulation_failed The receiver authorizer has not signed the rows of the claim.',
     );
   });
 

@@ -3,11 +3,13 @@ import { CHANNEL_ESCROW } from '../../evm/contracts.js';
 import { canonical, isEcdsaSignature } from '../../evm/signature.js';
 import { isSignedByContract } from '../checks-on-chain.js';
 import {
+  type GoodVerdict,
   type Refusal,
   refuse,
   refuseByState,
   type Verdict,
   type VerifyContext,
+  type VerifyScope,
 } from '../verdict.js';
 import { channelsOf, claimBatchDigest, type ClaimRow, hasVoucherKey } from './channel.js';
 import type { ClaimBatch } from './claim-batch.js';
@@ -25,7 +27,7 @@ interface GoodRows {
   readonly signature: Hex;
   /**
    * Atomic units of each token that were not claimed before, of each row that brings some. Empty: none does, and nothing is
-   * to be sent.
+   * to be sent; or only the terms were judged.
    */
   readonly fresh: ReadonlyMap<Address, readonly bigint[]>;
 }
@@ -41,25 +43,27 @@ type RowsVerdict = GoodRows | { readonly kind: 'refused'; readonly refusal: Refu
 export async function verifyClaims(
   { scheme, method, from, rows, signature }: BatchClaim,
   context: VerifyContext,
+  scope: VerifyScope,
 ): Promise<Verdict> {
-  const rowsVerdict = await verifyRows(rows, signature, context);
+  const rowsVerdict = await verifyRows(rows, signature, context, scope);
   if (rowsVerdict.kind === 'refused') return rowsVerdict.refusal;
-  const { fresh, ...good } = rowsVerdict;
+  const { fresh, ...judged } = rowsVerdict;
   const authorization: ClaimBatch = {
     scheme,
     method,
     from,
-    signature: good.signature,
+    signature: judged.signature,
     chainId: context.chain.chainId,
-    rows: good.rows,
+    rows: judged.rows,
   };
-  const isDone = fresh.size === 0;
-  return { isValid: true, authorization, payerHasCode: false, isDone, brings: fresh };
+  const good: GoodVerdict = { isValid: true, authorization, payerHasCode: false };
+  return scope === 'terms' ? good : { ...good, isDone: fresh.size === 0, brings: fresh };
 }
 
 /**
  * The same of rows that a claim or a refund carries. They may be of several tokens and receivers: the contract wants
- * one authorizer, and no more.
+ * one authorizer, and no more. Their terms are what the authorizer signed: the state of the channels, and the vouchers,
+ * do not count.
  *
  * @throws ChainUnavailableError
  */
@@ -67,6 +71,7 @@ export async function verifyRows(
   sent: readonly ClaimRow[],
   signed: Hex | undefined,
   context: VerifyContext,
+  scope: VerifyScope,
 ): Promise<RowsVerdict> {
   const { chain } = context;
   const { chainId } = chain;
@@ -91,6 +96,7 @@ export async function verifyRows(
       cause: 'The receiver authorizer has not signed the rows of the claim.',
     });
   }
+  if (scope === 'terms') return { kind: 'good', rows: sent, signature, fresh: new Map() };
   const ids = channelsOf(sent, chainId);
   const [ordered, outcome] = await Promise.all([
     Promise.all(sent.map((row) => inOrder(row, context))),
