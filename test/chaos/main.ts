@@ -175,8 +175,10 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
   const tally = new Tally();
   let stage = await build(seed);
   let hasFailed = false;
+  const leaving = new AbortController();
   // The end of the sequence ends this process; no child may stay behind.
   const leave = (): void => {
+    leaving.abort();
     void stage.stop().finally(() => process.exit(1));
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave);
@@ -184,6 +186,8 @@ async function work(seed: number, runs: readonly number[]): Promise<void> {
   try {
     for (const run of runs) {
       const { played, faults, title } = await playOne(stage, seed, run);
+      // It broke off as its deployment was taken away, and nothing is known of it.
+      if (leaving.signal.aborted) await new Promise<never>(() => undefined);
       tally.add(faults, played.deals);
       const reached = stage.fleet.reached.splice(0);
       if (values.history) tally.addReached(reached);
