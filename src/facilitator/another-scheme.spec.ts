@@ -138,7 +138,7 @@ describe('another scheme', () => {
 
   it('says of a good payment what its scheme has to say', async () => {
     const extra = { serial: '7' };
-    const unknown = { known: undefined, isWaitedFor: false };
+    const unknown = { known: undefined, isWaitedFor: false, hasGoneBack: false };
     const verdict: Verification = {
       isValid: true,
       authorization: aNoteAuthorization,

@@ -236,6 +236,41 @@ describe('actions of a channel', () => {
     });
   });
 
+  it('stay done where the ledger is lost after them, and a deposit is refused as used', async () => {
+    const { bodies, stands } = aChannel();
+    const told: [Body, Json][] = [];
+    for (const action of ACTIONS) {
+      const body = await bodies[action]();
+      told.push([body, await untilDone(body)]);
+    }
+    // A block that is deep enough is final: no lane follows them any longer.
+    await world.client.mine({ blocks: 30 });
+    for (const [, { extra }] of told) {
+      const { settlementId } = extra as { settlementId: string };
+      const place = `${service.url}/v2/settlements/${settlementId}?wait=20`;
+      let state: unknown;
+      for (let times = 0; times < 40 && state !== 'finalized'; times += 1) {
+        ({ state } = (await (await fetch(place)).json()) as Json);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      expect(state).toBe('finalized');
+    }
+    await loseLedger();
+    const [[deposit, paid], ...others] = told as [[Body, Json], ...[Body, Json][]];
+    expect(await untilDone(deposit)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+      transaction: paid['transaction'],
+    });
+    for (const [index, [body, done]] of others.entries()) {
+      const action = REPEATABLE[index] ?? 'claim';
+      // Claims leave no trace that names them.
+      const transaction = action === 'claim' ? '' : done['transaction'];
+      expect(await untilDone(body)).toMatchObject({ success: true, ...TOLD[action], transaction });
+    }
+    expect(await stands()).toEqual(STANDINGS.refund);
+  });
+
   it.each([
     ['as it is', (data: Hex) => data],
     [

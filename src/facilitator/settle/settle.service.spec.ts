@@ -165,6 +165,8 @@ describe('SettleService', () => {
   let trouble: string[];
   let usedBy: { readonly transaction: Hex | undefined } | undefined;
   let refusal: Reason | undefined;
+  /** Whether the refusal says that the contract shows the payment done. */
+  let isRefusedAsDone: boolean;
   /** Whether what the payment is for is done, and since a block that is final. */
   let done: 'no' | 'yes' | 'finally';
   let beforeRefusal: () => Promise<void>;
@@ -184,6 +186,7 @@ describe('SettleService', () => {
     trouble = [];
     usedBy = undefined;
     refusal = undefined;
+    isRefusedAsDone = false;
     done = 'no';
     isFinallyDone = () => Promise.resolve(done === 'finally');
     beforeRefusal = () => Promise.resolve();
@@ -232,7 +235,7 @@ describe('SettleService', () => {
             return good.isValid ? { ...good, isDone: done !== 'no' } : good;
           }
           await beforeRefusal();
-          return { isValid: false, reason, isFromChainState: false };
+          return { isValid: false, reason, isFromChainState: false, isDone: isRefusedAsDone };
         },
         isFinallyDone: () => isFinallyDone(),
       },
@@ -1046,10 +1049,33 @@ describe('SettleService', () => {
         transaction: TX,
         amount: '300',
       });
-      // A requester that did not ask before the loss is answered by the chain.
-      const stranger = settle(payout);
-      await pass(0);
-      expect((await stranger)?.body).toMatchObject({ errorReason: NOTHING_LEFT, transaction: '' });
+    });
+
+    it('is a success for a repeat, from whatever requester, and refused where nothing was lost', async () => {
+      isCompleted = true;
+      service = aService();
+      [paidOut, refusal, isRefusedAsDone] = [300n, NOTHING_LEFT, true];
+      const ask = async () => {
+        const asking = settle(aPayout(300n));
+        await pass(100);
+        return (await asking)?.body;
+      };
+      expect(await ask()).toMatchObject({ errorReason: NOTHING_LEFT, transaction: '' });
+      store.forgetAll();
+      expect(await ask()).toMatchObject({ success: true, transaction: TX, amount: '300' });
+      // What the check of the request does not call done is refused.
+      isRefusedAsDone = false;
+      expect(await ask()).toMatchObject({ errorReason: NOTHING_LEFT, transaction: '' });
+    });
+
+    it('is refused where the chain shows that it is not done', async () => {
+      isCompleted = true;
+      service = aService();
+      [paidOut, refusal, isRefusedAsDone] = [299n, NOTHING_LEFT, true];
+      store.forgetAll();
+      const asking = settle(aPayout(300n));
+      await pass(100);
+      expect((await asking)?.body).toMatchObject({ errorReason: NOTHING_LEFT, transaction: '' });
     });
 
     it('is pending, and not claimed again, while its transaction may still be mined', async () => {

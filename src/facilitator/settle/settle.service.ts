@@ -186,8 +186,23 @@ export class SettleService {
     { ref, hash }: LostClaimRef,
     isKeyKnown: boolean,
   ): Promise<SettleAnswer | undefined> {
-    const { request, answers, chain, deadlineAt } = context;
     if (answer?.body.success !== false || answer.body.transaction !== '') return answer;
+    const { answers } = context;
+    const pending = hash === undefined ? undefined : answers.of(ref.id).pending(hash);
+    return this.#doneOr(pending ?? answer, context, isKeyKnown);
+  }
+
+  /**
+   * The success of an action that the state of its contract shows done, by any sender.
+   *
+   * @param otherwise - the answer where it is not done. A refusal is not given where the chain does not say so.
+   */
+  async #doneOr(
+    otherwise: SettleAnswer,
+    context: NamedContext,
+    isKeyKnown: boolean,
+  ): Promise<SettleAnswer> {
+    const { request, answers, chain, deadlineAt } = context;
     const { payment } = request;
     const isDoneAt = (finality: Finality) =>
       this.actionDetails.isDone({ payment, chain }, finality, deadlineAt());
@@ -196,8 +211,8 @@ export class SettleService {
       const isFinal = async () => (await isDoneAt('finalized')) === true;
       return this.#doneBefore(context, isFinal, isKeyKnown);
     }
-    if (hash !== undefined) return answers.of(ref.id).pending(hash);
-    return isDone === undefined ? answers.failure('network_unavailable') : answer;
+    const isRefusal = otherwise.body.transaction === '';
+    return isDone === undefined && isRefusal ? answers.failure('network_unavailable') : otherwise;
   }
 
   /** @param lost - a claim that the request had in an earlier round. */
@@ -236,8 +251,12 @@ export class SettleService {
         // here, and a signature that was valid at that time stays valid.
         const { look: now } = await this.#look(context);
         if (hasMoved(look.known, now.known)) return 'again';
-        const { reason, cause } = assessed.refusal;
-        return { answer: { ...answers.failure(reason), ...(cause !== undefined && { cause }) } };
+        const { reason, cause, isDone = false } = assessed.refusal;
+        const answer = { ...answers.failure(reason), ...(cause !== undefined && { cause }) };
+        // It may be a repeat of an action whose record the ledger lost when it went back.
+        const isMissing = now.known === undefined || isReopened(now.known);
+        if (!isDone || !now.hasGoneBack || !isMissing) return { answer };
+        return { answer: await this.#doneOr(answer, context, binding !== undefined) };
       }
     }
   }

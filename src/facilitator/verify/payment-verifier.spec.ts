@@ -712,6 +712,7 @@ describe('a payment that comes again', () => {
       ...BLANK_RECORD,
       known: aSettlementView({ termsTag, signedTag, ...view }),
       isWaitedFor: false,
+      hasGoneBack: false,
     };
     const lookAgain = (): Promise<Look> => Promise.resolve(look);
     const assessed = await world.verifier.assess(payment, known(payment), look, lookAgain);

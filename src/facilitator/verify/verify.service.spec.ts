@@ -65,7 +65,14 @@ async function verify({
 }> {
   let asked = 0;
   const { acknowledgedKeyTag } = world;
-  const look: Look = { ...BLANK_RECORD, recentReverts: 2, known, isWaitedFor, acknowledgedKeyTag };
+  const look: Look = {
+    ...BLANK_RECORD,
+    recentReverts: 2,
+    known,
+    isWaitedFor,
+    acknowledgedKeyTag,
+    hasGoneBack: acknowledgedKeyTag !== undefined,
+  };
   let record: PayerRecord | undefined;
   const verifier: Pick<PaymentVerifier, 'refusalByLists' | 'verify' | 'verifyTerms' | 'match'> = {
     refusalByLists: () => world.lists,

@@ -59,6 +59,11 @@ export interface Refusal {
   readonly reason: Reason;
   /** Whether the refusal depends on chain state, which another request may be changing. */
   readonly isFromChainState: boolean;
+  /**
+   * The state of the contract shows that the action is done, and its signature was verified: only a record of it could
+   * answer a repeat with success.
+   */
+  readonly isDone?: boolean;
   /** Unix seconds. The payment is refused only because the newest block is older than this. */
   readonly validFrom?: bigint;
   /** The revert reason as a sentence of this service, for a reason that names no cause. */

@@ -78,6 +78,7 @@ export class RedisSettlementStore implements SettlementStore {
       inFlight: readInFlight(asTexts(reply[3])),
       recentReverts: Number(asText(reply[4])),
       acknowledgedKeyTag: asTexts(reply[5])[0],
+      hasGoneBack: reply[6] === 1,
     };
   }
 

@@ -49,6 +49,8 @@ export interface Look extends PayerRecord {
    * such a claim.
    */
   readonly acknowledgedKeyTag?: string | undefined;
+  /** Whether the ledger ever went back, so that claims of before may be missing. */
+  readonly hasGoneBack: boolean;
 }
 
 /** The record of a payer that is new, or while the ledger does not answer. */

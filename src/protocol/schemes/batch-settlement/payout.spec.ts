@@ -57,6 +57,11 @@ describe('a payout', () => {
     expect(await reasonOf(...asked)).toBe(reason);
   });
 
+  it('is refused as done where something was paid, and not where nothing was ever claimed', async () => {
+    expect(await verdictOf(outcomeOf(200n, 200n))).toMatchObject({ isDone: true });
+    expect(await verdictOf(outcomeOf(0n, 0n))).toMatchObject({ isDone: false });
+  });
+
   it('has the same terms after it was paid', async () => {
     expect(await verdictOf(outcomeOf(700n, 700n), undefined, 'terms')).toMatchObject({
       isValid: true,

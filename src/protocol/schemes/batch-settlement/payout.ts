@@ -60,7 +60,9 @@ export async function verifyPayout(
   const totals = totalsIn(await chain.call(receiversCall(from, token)));
   if (totals === undefined) return UNREAD;
   if (upTo <= totals.settled) {
-    return refuseByState('invalid_batch_settlement_evm_nothing_to_settle');
+    const refusal = refuseByState('invalid_batch_settlement_evm_nothing_to_settle');
+    // Where nothing was ever claimed, nothing was paid.
+    return { ...refusal, isDone: upTo > 0n };
   }
   return { ...good, brings: new Map([[token, [upTo - totals.settled]]]) };
 }

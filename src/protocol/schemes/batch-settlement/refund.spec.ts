@@ -173,6 +173,27 @@ describe('a refund', () => {
     );
   });
 
+  it('is refused as done where its nonce is used and its rows are claimed', async () => {
+    const isDone = async (asked: Asked, world: World = {}): Promise<boolean | undefined> => {
+      const verdict = await verdictOf(asked, world);
+      return verdict.isValid ? undefined : verdict.isDone;
+    };
+    const [claimed, fresh] = [await aRow(100n, { config: own }), await aRow(150n, { config: own })];
+    expect(await isDone({ nonce: 2n })).toBe(true);
+    expect(await isDone({ nonce: 2n }, { totalClaimed: 500n })).toBe(true);
+    expect(await isDone({ nonce: 2n, claims: [claimed] })).toBe(true);
+    // Another refund has used the nonce.
+    expect(await isDone({ nonce: 2n, claims: [fresh] })).toBe(false);
+    // Not yet, not signed, and not signed by the authorizer.
+    expect(await isDone({ nonce: 4n })).toBeUndefined();
+    expect(await isDone({}, { totalClaimed: 500n })).toBeUndefined();
+    for (const world of [{}, { totalClaimed: 500n }]) {
+      const unsigned = { refundAuthorizerSignature: undefined };
+      expect(await isDone({ nonce: 2n, more: unsigned }, world)).toBeUndefined();
+      expect(await isDone({ nonce: 2n, signer: stranger }, world)).toBeUndefined();
+    }
+  });
+
   it('leaves what is claimed with it', async () => {
     const claims = [await aRow(500n, { config: own })];
     expect(short(await verdictOf({ claims }))).toBe('BS:refund_no_balance');

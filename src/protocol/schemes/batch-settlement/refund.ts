@@ -66,7 +66,9 @@ export async function verifyRefund(
   const state = scope === 'full' ? await readChannel(chain, channelId) : undefined;
   if (scope === 'full' && state === undefined) return UNREAD;
   const free = state && freeOf(claim, state, chain.chainId);
-  if (free !== undefined && free <= 0n) return refuseByState(NO_BALANCE);
+  if (free !== undefined && free <= 0n) {
+    return notedAsDone(refuseByState(NO_BALANCE), claim, state, context);
+  }
   if (signed === undefined) {
     return refuse('invalid_batch_settlement_evm_authorizer_not_configured');
   }
@@ -77,7 +79,8 @@ export async function verifyRefund(
   }
   if (amount === 0n) return failing('Its amount is 0.');
   if (state !== undefined && state.refundNonce !== refundNonce) {
-    return failing(`The next refund of the channel has the nonce ${state.refundNonce}.`);
+    const refusal = failing(`The next refund of the channel has the nonce ${state.refundNonce}.`);
+    return notedAsDone(refusal, claim, state, context);
   }
   const rowsVerdict =
     claim.rows.length === 0
@@ -104,6 +107,23 @@ export async function verifyRefund(
   const given = amount < free ? amount : free;
   const brings = new Map([...fresh, [config.token, [...(fresh.get(config.token) ?? []), given]]]);
   return { ...good, brings };
+}
+
+/** The same refusal, and whether the refund is done: its nonce is used, and what comes with it is claimed. */
+async function notedAsDone(
+  refusal: Refusal,
+  claim: RefundClaim,
+  state: ChannelState | undefined,
+  context: VerifyContext,
+): Promise<Refusal> {
+  const { rows, claimSignature, refundNonce } = claim;
+  if (state === undefined || state.refundNonce <= refundNonce) return refusal;
+  const terms = await verifyRefund(claim, context, 'terms');
+  if (!terms.isValid) return refusal;
+  const judged =
+    rows.length === 0 ? undefined : await verifyRows(rows, claimSignature, context, 'full');
+  const isClaimed = judged === undefined || (judged.kind === 'good' && judged.fresh.size === 0);
+  return { ...refusal, isDone: isClaimed };
 }
 
 /** What of a channel is free once the rows of its refund are claimed. Below zero where they claim more than it holds. */

@@ -134,6 +134,7 @@ export class MemorySettlementStore implements SettlementStore {
         inFlight: this.#settlements.inFlight(identity, payer),
         recentReverts: 0,
         acknowledgedKeyTag: this.#settlements.lostTo(identity, NOBODY)?.soldKey,
+        hasGoneBack: this.#settlements.epochAt > 0,
       };
     });
   }

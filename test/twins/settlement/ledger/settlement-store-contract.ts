@@ -633,6 +633,12 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect(await store.rollBack(adoption, identity.authorizationId, first)).toBe(false);
     });
 
+    it('says that it may lack claims once it went back', async () => {
+      expect((await look(aPayment())).hasGoneBack).toBe(false);
+      await world.goBackBeforeSale(await claimed(aRequester()));
+      expect((await look(aPayment())).hasGoneBack).toBe(true);
+    });
+
     it('adopts nothing before every process that lived has said what it told, nor what it told another', async () => {
       const [first, second] = [aRequester(), aRequester()];
       const process = `told${first.id}`;
