@@ -39,7 +39,8 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  it.each(['', '<html>', '[]', '{}', '{"success":"yes"}', `"${'x'.repeat(70_000)}"`])(
+  const nested = `{"success":true,"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`;
+  it.each(['', '<html>', '[]', '{}', '{"success":"yes"}', `"${'x'.repeat(70_000)}"`, nested])(
     'did not answer by an unreadable answer (%#): its effect is not known',
     async (body) => {
       answering(body);

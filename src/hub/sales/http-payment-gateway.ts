@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { HubSalesConfig } from '../../platform/config/hub-sales-settings.js';
+import { boundedFetch } from '../../platform/fetch/bounded-fetch.js';
+import { type JsonBounds, parseWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { GatewayUnavailableError } from '../errors.js';
 import type {
   PaymentGateway,
@@ -12,6 +14,7 @@ import type {
 const FACILITATOR_TIMEOUT_MS = 60_000;
 /** Bytes of an answer. */
 const ANSWER_MAX_BYTES = 65_536;
+const ANSWER_BOUNDS: JsonBounds = { maxDepth: 24, maxValues: 10_000 };
 
 const Verified = z.object({ isValid: z.boolean(), invalidReason: z.string().optional() });
 const Settled = z.object({
@@ -42,7 +45,8 @@ export class HttpPaymentGateway implements PaymentGateway {
   ): Promise<unknown> {
     const { url, apiKey } = this.facilitator;
     try {
-      const response = await fetch(`${url}/${what}`, {
+      const ask = boundedFetch(FACILITATOR_TIMEOUT_MS, ANSWER_MAX_BYTES);
+      const response = await ask(`${url}/${what}`, {
         method: 'POST',
         headers: {
           'Content-Type': 'application/json',
@@ -50,10 +54,8 @@ export class HttpPaymentGateway implements PaymentGateway {
           ...more,
         },
         body: JSON.stringify({ x402Version: 2, ...payment }),
-        redirect: 'error',
-        signal: AbortSignal.timeout(FACILITATOR_TIMEOUT_MS),
       });
-      return JSON.parse(await boundedText(response)) as unknown;
+      return parseWithinBounds(await response.text(), ANSWER_BOUNDS);
     } catch (error) {
       throw new GatewayUnavailableError(what, error);
     }
@@ -64,17 +66,4 @@ function readAs<T>(shape: z.ZodType<T>, what: string, answer: unknown): T {
   const parsed = shape.safeParse(answer);
   if (!parsed.success) throw new GatewayUnavailableError(what, parsed.error);
   return parsed.data;
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  // Leaving the loop ends the connection.
-  for await (const piece of response.body ?? []) {
-    const bytes = piece as Uint8Array;
-    size += bytes.length;
-    if (size > ANSWER_MAX_BYTES) throw new Error('the answer of the facilitator is too long');
-    pieces.push(bytes);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }

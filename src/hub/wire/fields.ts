@@ -1,4 +1,4 @@
-import { isLightJson } from '../../platform/http/json-brackets.js';
+import { isLightJson } from '../../protocol/payment/json-bounds.js';
 import { HubRefusal } from './hub-refusal.js';
 
 /** Fields of a request by their names in lower case: clients differ in the case they send. */

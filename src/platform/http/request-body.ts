@@ -11,10 +11,10 @@ import {
   RequestTimeoutException,
   UnsupportedMediaTypeException,
 } from '@nestjs/common';
+import { isLightJson } from '../../protocol/payment/json-bounds.js';
 import { Semaphore, TooBusyError } from '../concurrency/semaphore.js';
 import { AppConfig } from '../config/app-config.js';
 import { BodyShare, FREE_BODY_BYTES, LONG_BODIES } from './byte-budget.js';
-import { isLightJson } from './json-brackets.js';
 import { whenOver } from './response-end.js';
 
 /**

@@ -1,4 +1,4 @@
-import { isWithinBounds } from './json-bounds.js';
+import { parseWithinBounds } from './json-bounds.js';
 import { isJsonObject, type JsonObject } from './wire-values.js';
 
 /** Limits for JSON of a seller; the fetch limits its bytes. */
@@ -6,10 +6,6 @@ const SELLER_BOUNDS = { maxDepth: 16, maxValues: 5000 } as const;
 
 /** The JSON object that a seller sent; `undefined` for other JSON, malformed text, and text that is too long. */
 export function parseSellerJson(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && isWithinBounds(value, SELLER_BOUNDS) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseWithinBounds(text, SELLER_BOUNDS);
+  return isJsonObject(value) ? value : undefined;
 }

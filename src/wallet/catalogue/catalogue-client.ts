@@ -1,5 +1,9 @@
 import { AnswerTooLargeError, boundedFetch } from '../../platform/fetch/bounded-fetch.js';
-import { isWithinBounds, type JsonBounds } from '../../protocol/payment/json-bounds.js';
+import {
+  isLightJson,
+  type JsonBounds,
+  parseWithinBounds,
+} from '../../protocol/payment/json-bounds.js';
 import { isJsonObject, isShortText, type JsonObject } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -72,7 +76,9 @@ export class CatalogueClient {
     try {
       const headers = { accept: 'application/json' };
       const response = await this.#fetch(url, { headers, ...(signal && { signal }) });
-      return { status: response.status, text: await response.text() };
+      const text = await response.text();
+      if (!isLightJson(text)) throw new AnswerTooLargeError();
+      return { status: response.status, text };
     } catch (error) {
       const why =
         error instanceof AnswerTooLargeError
@@ -85,23 +91,14 @@ export class CatalogueClient {
 
 /** @returns `undefined` for an answer that is not a page of a catalogue. */
 function pageOf(text: string, most: number): CataloguePage | undefined {
-  const sent = parsed(text);
+  const sent = parseWithinBounds(text, ANSWER_BOUNDS);
   // Searches have `resources`, lists have `items`.
-  const items = sent?.['resources'] ?? sent?.['items'];
-  if (sent === undefined || !Array.isArray(items)) return undefined;
+  const items = isJsonObject(sent) ? (sent['resources'] ?? sent['items']) : undefined;
+  if (!isJsonObject(sent) || !Array.isArray(items)) return undefined;
   const pagination = isJsonObject(sent['pagination']) ? sent['pagination'] : {};
   const cursor = pagination['cursor'] ?? pagination['nextCursor'];
   return {
     items: (items as unknown[]).slice(0, most).filter(isJsonObject),
     cursor: isShortText(cursor, 400) && CURSOR.test(cursor) ? cursor : undefined,
   };
-}
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && isWithinBounds(value, ANSWER_BOUNDS) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

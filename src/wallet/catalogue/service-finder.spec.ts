@@ -135,6 +135,11 @@ describe('the catalogue that an operator has named', () => {
     },
   );
 
+  it('is refused for its cause where its answer takes long to parse', async () => {
+    const heavy = json({ resources: Array.from({ length: 30_000 }, () => ({})) });
+    await expect(search(heavy)).rejects.toThrow('The answer of the catalogue is too large.');
+  });
+
   it('is given up when it does not answer in time', async () => {
     const silent: Serve = () => undefined;
     await expect(search(silent, {}, 200)).rejects.toMatchObject({ code: 'fetch_failed' });

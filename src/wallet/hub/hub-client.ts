@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AnswerTooLargeError, boundedFetch } from '../../platform/fetch/bounded-fetch.js';
-import { isWithinBounds, type JsonBounds } from '../../protocol/payment/json-bounds.js';
+import { type JsonBounds, parseWithinBounds } from '../../protocol/payment/json-bounds.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import type { HubRequest, HubSigner } from './hub-signer.js';
@@ -171,13 +171,9 @@ export class HubClient {
   }
 
   async #json(response: Response): Promise<unknown> {
-    try {
-      const value: unknown = JSON.parse(await response.text());
-      if (isWithinBounds(value, LIST_BOUNDS)) return value;
-    } catch {
-      // Reported by the error below.
-    }
-    throw noHub();
+    const value = parseWithinBounds(await response.text(), LIST_BOUNDS);
+    if (value === undefined) throw noHub();
+    return value;
   }
 }
 

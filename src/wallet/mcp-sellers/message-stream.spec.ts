@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readMessage } from './message-stream.js';
 
-const MAX = 10_000;
+const MAX = 262_144;
 const wanted = { jsonrpc: '2.0', id: 2, result: { ok: true } };
 
 async function* sent(text: string, size: number): AsyncGenerator<Buffer> {
@@ -90,15 +90,25 @@ describe('the message that answers a request', () => {
     ['a list', `[${JSON.stringify(wanted)}]`],
     ['another answer', '{"id":3,"result":{}}'],
     ['a request', '{"id":2,"method":"ping"}'],
-    ['what is too deep', `{"id":2,"result":${'['.repeat(40)}${']'.repeat(40)}}`],
   ])('is not found in %s', async (_, text) => {
     expect(await read('application/json', text)).toBeUndefined();
     expect(await read(STREAM, `data: ${text}\n\n`)).toBeUndefined();
   });
 
+  it.each([
+    ['lists', `[${'[],'.repeat(20_000)}[]]`],
+    ['fields', `{${Array.from({ length: 20_001 }, (_, at) => `"${at}":1`).join(',')}}`],
+    ['levels', `${'['.repeat(40)}${']'.repeat(40)}`],
+  ])('is refused for its cause where it has too many %s', async (_, result) => {
+    const text = `{"id":2,"result":${result}}`;
+    const cause = 'The answer of the MCP server is nested too deep, or has too many values.';
+    await expect(read('application/json', text)).rejects.toThrow(cause);
+    await expect(read(STREAM, `data: ${text}\n\n`)).rejects.toThrow(cause);
+  });
+
   it('is not looked for behind more bytes than are read', async () => {
     const long = `: ${'x'.repeat(MAX)}\n\ndata: ${JSON.stringify(wanted)}\n\n`;
-    await expect(read(STREAM, long)).rejects.toThrow('longer than 10000 bytes');
-    await expect(read('application/json', long)).rejects.toThrow('longer than 10000 bytes');
+    await expect(read(STREAM, long)).rejects.toThrow(`longer than ${MAX} bytes`);
+    await expect(read('application/json', long)).rejects.toThrow(`longer than ${MAX} bytes`);
   });
 });

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { OpenAnswer } from '../../platform/fetch/safe-fetch.js';
-import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { isLightJson, isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject, type JsonObject } from '../../protocol/payment/wire-values.js';
 import { WalletError } from '../wallet-error.js';
 
@@ -13,7 +13,7 @@ const MESSAGE_BOUNDS = { maxDepth: 32, maxValues: 100_000 } as const;
  *
  * @param maxBytes - of all bytes that are read.
  * @returns `undefined` where the body has no such message.
- * @throws WalletError `fetch_failed` where the body is incomplete or larger.
+ * @throws WalletError `fetch_failed` where the body is incomplete or larger, or a message is beyond its limits.
  */
 export async function readMessage(
   { headers, body }: Pick<OpenAnswer, 'headers' | 'body'>,
@@ -70,10 +70,20 @@ async function* events(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
 }
 
 function parse(text: string): JsonObject | undefined {
+  if (!isLightJson(text)) throw tooHeavy();
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && isWithinBounds(value, MESSAGE_BOUNDS) ? value : undefined;
+    value = JSON.parse(text);
   } catch {
     return undefined;
   }
+  if (!isWithinBounds(value, MESSAGE_BOUNDS)) throw tooHeavy();
+  return isJsonObject(value) ? value : undefined;
+}
+
+function tooHeavy(): WalletError {
+  return new WalletError(
+    'fetch_failed',
+    'The answer of the MCP server is nested too deep, or has too many values.',
+  );
 }

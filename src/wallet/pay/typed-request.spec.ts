@@ -24,6 +24,15 @@ describe('a request of an agent with a body', () => {
     },
   );
 
+  it('is refused where reading it takes long, unless the agent names its type', () => {
+    const long = `[${'{},'.repeat(60_000)}{}]`;
+    expect(() => typeOf(long)).toThrow('Name its Content-Type in headers.');
+    expect(typeOf(long, { 'content-type': 'application/json' })).toEqual({
+      'content-type': 'application/json',
+    });
+    expect(typeOf(JSON.stringify({ text: long }))).toEqual({ 'content-type': 'application/json' });
+  });
+
   it.each(['content-type', 'Content-Type'])('keeps the %s that the agent named', (name) => {
     expect(typeOf('{}', { [name]: 'text/plain' })).toEqual({ [name]: 'text/plain' });
   });

@@ -7,6 +7,7 @@ import {
   type OpenAnswer,
   SafeFetch,
 } from '../../platform/fetch/safe-fetch.js';
+import { isLightJson } from '../../protocol/payment/json-bounds.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_SETTINGS } from '../wallet-tokens.js';
 
@@ -76,6 +77,8 @@ async function rethrowing<T>(fetching: () => Promise<T>): Promise<T> {
 /**
  * The same request with the content type of its body, if the agent named none and the body is JSON: most sellers ignore
  * a body without a type, and would take the money for an empty request.
+ *
+ * @throws WalletError `invalid_request` for a body that takes long to read.
  */
 export function withContentType(request: FetchRequest): FetchRequest {
   const { headers, body } = request;
@@ -87,6 +90,12 @@ export function withContentType(request: FetchRequest): FetchRequest {
 /** An object or a list; other JSON may be plain text as well. */
 function isJson(body: string): boolean {
   if (!/^\s*[[{]/.test(body)) return false;
+  if (!isLightJson(body)) {
+    throw new WalletError(
+      'invalid_request',
+      'The body is nested too deep, or has too many objects, lists and fields. Name its Content-Type in headers.',
+    );
+  }
   try {
     JSON.parse(body);
     return true;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { Session } from '../session.js';
 import type { ReplyStore } from './reply-store.js';
@@ -15,6 +15,10 @@ describe('a request to sign that is malformed', () => {
   const session = { wallet: { address: `0x${'11'.repeat(20)}` } } as unknown as Session;
   const caip2 = 'eip155:56';
 
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
   it.each<[string, unknown, string]>([
     ['a list', [], 'body'],
     ['another method', { method: 'eth_sign' }, 'method'],
@@ -30,6 +34,15 @@ describe('a request to sign that is malformed', () => {
     await expect(rpc.call(session, body, undefined)).rejects.toMatchObject({
       facts: { place: { path, expected: expect.any(String), got: expect.any(String) } },
     });
+  });
+
+  it('is refused before it is parsed where its typed data has too many values', async () => {
+    const parsed = jest.spyOn(JSON, 'parse');
+    const params = ['', `{"types":[${'{},'.repeat(50_000)}{}]}`];
+    await expect(
+      rpc.call(session, { method: 'eth_signTypedData_v4', params }, undefined),
+    ).rejects.toThrow('with at most 32768 characters');
+    expect(parsed.mock.calls.length).toBe(0);
   });
 });
 

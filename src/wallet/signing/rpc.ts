@@ -4,6 +4,7 @@ import { quantity } from '../../platform/chain/block.js';
 import { ChainRegistry } from '../../platform/chain/chain-registry.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { type Place, placeOf } from '../../protocol/diagnosis/place.js';
+import { isLightJson } from '../../protocol/payment/json-bounds.js';
 import { chainIdOf } from '../../protocol/payment/network.js';
 import {
   isJsonObject,
@@ -147,7 +148,7 @@ function readMessage(params: unknown): SignableMessage {
 function readTypedDataParams(params: unknown): DigestedTypedData {
   const { maxCharacters, maxValues, maxDepth } = TYPED_DATA_BOUNDS;
   let sent = Array.isArray(params) ? (params as unknown[])[1] : readField(params, 'typed_data');
-  if (typeof sent === 'string') {
+  if (typeof sent === 'string' && isLightJson(sent)) {
     try {
       sent = JSON.parse(sent) as unknown;
     } catch {
