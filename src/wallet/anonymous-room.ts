@@ -4,8 +4,8 @@ import { siteGroup } from '../platform/rate-limit/address-group.js';
 import { type Rate, RateLimiter } from '../platform/rate-limit/rate-limiter.js';
 import type { SharedRedis } from '../platform/redis/ledger-connections.js';
 import { WALLET_REDIS } from '../platform/redis/redis.module.js';
-import { RedisRoom } from '../platform/redis/redis-room.js';
 import { WalletError } from './wallet-error.js';
+import { WalletRedisRoom } from './wallet-redis-room.js';
 
 const KIB = 1024;
 const MINUTE_SECONDS = 60;
@@ -30,14 +30,6 @@ export interface NoRoom {
 export class AnonymousLimiter extends RateLimiter {
   constructor(@Inject(WALLET_REDIS) redis: SharedRedis) {
     super(redis, 'wallet-room');
-  }
-}
-
-/** Limits the memory that strangers use in the Redis of the wallet. */
-@Injectable()
-export class WalletRedisRoom extends RedisRoom {
-  constructor(@Inject(WALLET_REDIS) redis: SharedRedis) {
-    super(redis);
   }
 }
 

@@ -1,28 +1,27 @@
 import { Module } from '@nestjs/common';
 import { ChainModule } from '../platform/chain/chain.module.js';
-import { WalletRedisRoom } from './anonymous-room.js';
 import { ApprovalRequests } from './asks/approval-requests.js';
 import { AskTexts } from './asks/ask.js';
 import { AskStore } from './asks/ask-store.js';
 import { ServiceFinder } from './catalogue/service-finder.js';
 import { WALLET_HUB_PROVIDER } from './hub/wallet-hub.js';
 import { McpSeller } from './mcp-sellers/mcp-seller.js';
-import { AnswerRoom } from './pay/answer-room.js';
 import { Balances } from './pay/balances.js';
 import { Charger } from './pay/charger.js';
 import { IntentStore } from './pay/intent.js';
 import { PayService } from './pay/pay.service.js';
 import { PaymentRecords } from './pay/payment-records.js';
 import { Presenter } from './pay/presenter.js';
+import { PurchaseRoom } from './pay/purchase-room.js';
 import { Saving } from './pay/saving.js';
 import { WalletFetch } from './pay/wallet-fetch.js';
 import { ReplyStore } from './signing/reply-store.js';
 import { WalletRpc } from './signing/rpc.js';
 import { WalletSigner } from './signing/signer.js';
-import { SigningRoom } from './signing/signing-room.js';
 import { WalletToolsService } from './tools/wallet-tools.service.js';
 import { WalletBudgetModule } from './wallet-budget.module.js';
 import { WalletKeysModule } from './wallet-keys.module.js';
+import { WalletRedisRoom } from './wallet-redis-room.js';
 
 /** Operations of a wallet: it signs, it pays, it calls the chain. */
 @Module({
@@ -40,8 +39,7 @@ import { WalletKeysModule } from './wallet-keys.module.js';
     ApprovalRequests,
     IntentStore,
     WalletRedisRoom,
-    AnswerRoom,
-    SigningRoom,
+    PurchaseRoom,
     PaymentRecords,
     Charger,
     Presenter,

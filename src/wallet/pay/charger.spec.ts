@@ -44,23 +44,24 @@ describe('a payment that is to be charged', () => {
 
   it('has room for its record first, as long as that is', async () => {
     const full = new WalletError('unavailable', 'full');
-    const asked: number[] = [];
+    const asked: unknown[] = [];
     let charged = 0;
-    const charger = (hasRoom: boolean): Charger =>
+    const approvals = { answerTo: () => Promise.resolve(), ask: () => Promise.resolve('ask') };
+    const charger = (hasRoom: boolean, answer: object = { kind: 'charged', isSigned: false }) =>
       new Charger(
         { token: () => token, permit2Proxy: () => undefined } as never,
         {
           authorize: () => {
             charged += 1;
-            return Promise.resolve({ kind: 'charged', isSigned: false });
+            return Promise.resolve(answer);
           },
         } as unknown as Authorizer,
         { textOf: () => '1/'.padEnd(12_000, 'x') } as unknown as IntentStore,
         { check: () => Promise.resolve() } as unknown as Balances,
-        {} as unknown as ApprovalRequests,
+        approvals as unknown as ApprovalRequests,
         {
-          assert: (bytes: number) => {
-            asked.push(bytes);
+          assertRecord: (...record: unknown[]) => {
+            asked.push(record);
             return hasRoom ? Promise.resolve() : Promise.reject(full);
           },
         },
@@ -71,6 +72,16 @@ describe('a payment that is to be charged', () => {
     expect(charged).toBe(0);
     const result = await charger(true).charge(session, wanted, required, '');
     expect([result.kind, charged]).toEqual(['charged', 1]);
-    expect(asked).toEqual([12_000, 12_000]);
+    expect(asked).toEqual([
+      [WALLET, 12_000],
+      [WALLET, 12_000],
+    ]);
+    const rule = { kind: 'needs_owner', rule: {}, revision: 1 };
+    const waiting = await charger(true, rule).charge(session, wanted, required, '');
+    expect(waiting.kind).toBe('asked');
+    expect(asked.slice(2)).toEqual([
+      [WALLET, 12_000],
+      [WALLET, 16_384],
+    ]);
   });
 });

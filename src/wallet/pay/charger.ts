@@ -18,7 +18,6 @@ import {
   Authorizer,
   type NeedsOwner,
 } from '../signing/authorizer.js';
-import { SigningRoom } from '../signing/signing-room.js';
 import { WalletError } from '../wallet-error.js';
 import { KNOWN_CONTRACTS, WALLET_CLOCK, type WalletClock } from '../wallet-tokens.js';
 import { Balances } from './balances.js';
@@ -33,9 +32,12 @@ import {
   type StoredRecord,
 } from './intent.js';
 import type { Offer, PaymentRequired } from './offer.js';
+import { PurchaseRoom } from './purchase-room.js';
 
 /** Stored with an intent and in the journal, so the seller's text is limited. */
 const DEAL_MAX_CHARACTERS = 16_384;
+/** Of a request to the owner, an approval and its end. */
+const ASK_BYTES = 16_384;
 
 export interface Purchase extends FetchRequest {
   /** The MCP tool to call at the URL; absent for a plain HTTP request. */
@@ -88,7 +90,7 @@ export class Charger {
     private readonly intents: IntentStore,
     private readonly balances: Balances,
     private readonly approvals: ApprovalRequests,
-    @Inject(SigningRoom) private readonly room: Pick<SigningRoom, 'assert'>,
+    @Inject(PurchaseRoom) private readonly room: Pick<PurchaseRoom, 'assertRecord'>,
     private readonly config: AppConfig,
     @Inject(WALLET_CLOCK) private readonly now: WalletClock,
   ) {}
@@ -126,7 +128,9 @@ export class Charger {
     }
     if (needed === undefined) throw reason;
     const { waiting, approval } = needed;
-    return { kind: 'asked', ask: waiting ?? (await this.approvals.ask(session, approval)) };
+    if (waiting !== undefined) return { kind: 'asked', ask: waiting };
+    await this.room.assertRecord(session.wallet.address, ASK_BYTES);
+    return { kind: 'asked', ask: await this.approvals.ask(session, approval) };
   }
 
   /**
@@ -225,7 +229,7 @@ export class Charger {
     }
     const charged = chargeCountOf(replaces) + 1;
     const record = this.intents.textOf(session.wallet.address, intentId, stored, charged);
-    await this.room.assert(record.length);
+    await this.room.assertRecord(session.wallet.address, record.length);
     const placed = { record, replaces, approval };
     const authorized = await this.#authorize(session, wanted, deal, placed);
     if (authorized.kind === 'needs_owner') return authorized;

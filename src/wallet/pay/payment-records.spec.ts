@@ -64,7 +64,7 @@ describe('a purchase that a seller has answered', () => {
         },
       },
       {
-        take: () => {
+        takeAnswer: () => {
           asksForRoom += 1;
           return Promise.resolve(hasRoom);
         },

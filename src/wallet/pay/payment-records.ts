@@ -11,7 +11,6 @@ import { SpendingStore } from '../budget/spending-store.js';
 import type { Session } from '../session.js';
 import { WalletError } from '../wallet-error.js';
 import { WALLET_CLOCK, WALLET_SETTINGS, type WalletClock } from '../wallet-tokens.js';
-import { AnswerRoom } from './answer-room.js';
 import { type ChargedDeal, storedIntent } from './charger.js';
 import {
   type AcceptedOffer,
@@ -21,6 +20,7 @@ import {
   type StoredRecord,
 } from './intent.js';
 import { receiptOf, resultOf } from './presenter.js';
+import { PurchaseRoom } from './purchase-room.js';
 import { askedView, type PaymentStatus, type PaymentView, paymentView, viewOf } from './views.js';
 
 const LOOK_AGAIN_MS = 250;
@@ -30,7 +30,7 @@ const LOOK_AGAIN_MS = 250;
 export class PaymentRecords {
   constructor(
     @Inject(IntentStore) private readonly intents: Pick<IntentStore, 'read' | 'write'>,
-    @Inject(AnswerRoom) private readonly room: Pick<AnswerRoom, 'take'>,
+    @Inject(PurchaseRoom) private readonly room: Pick<PurchaseRoom, 'takeAnswer'>,
     @Inject(ApprovalRequests) private readonly approvals: Pick<ApprovalRequests, 'ofIntent'>,
     @Inject(SpendingStore) private readonly store: Pick<SpendingStore, 'history'>,
     @Inject(Reconciler) private readonly reconciler: Pick<Reconciler, 'look' | 'transactionOf'>,
@@ -133,7 +133,7 @@ export class PaymentRecords {
     const stored = storedIntent(intent);
     const hasRoom =
       intent.result === undefined ||
-      (await this.room.take(wallet, Buffer.byteLength(JSON.stringify(stored))));
+      (await this.room.takeAnswer(wallet, Buffer.byteLength(JSON.stringify(stored))));
     if (hasRoom) await this.intents.write(wallet, intentId, stored, replaces);
     else if (intent.state !== 'free') {
       await this.intents.write(wallet, intentId, withoutBody(stored), replaces);

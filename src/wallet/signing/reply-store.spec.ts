@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import type { RedisLock } from '../redis-lock.js';
 import type { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
+import type { WalletRedisRoom } from '../wallet-redis-room.js';
 import { ReplyStore } from './reply-store.js';
-import type { SigningRoom } from './signing-room.js';
 
 const WALLET = '0x1111111111111111111111111111111111111111';
 
@@ -30,8 +30,8 @@ describe('replies by idempotency key', () => {
       locks as unknown as RedisLock,
       seal as unknown as RecordSeal,
       {
-        assert: () => (isFull ? Promise.reject(full) : Promise.resolve()),
-      } as unknown as SigningRoom,
+        assertForRecord: () => (isFull ? Promise.reject(full) : Promise.resolve()),
+      } as unknown as WalletRedisRoom,
     );
     let signed = 0;
     const reply = (key: string) =>

@@ -9,7 +9,7 @@ import { RedisLock } from '../redis-lock.js';
 import { RecordSeal } from '../seal/record-seal.js';
 import { WalletError } from '../wallet-error.js';
 import { replyKey, tagOf } from '../wallet-keys.js';
-import { SigningRoom } from './signing-room.js';
+import { WalletRedisRoom } from '../wallet-redis-room.js';
 
 const LIFE_SECONDS = 86_400;
 const KEY_MAX_CHARACTERS = 256;
@@ -31,7 +31,7 @@ export class ReplyStore {
     @Inject(WALLET_REDIS) private readonly redis: Redis,
     private readonly locks: RedisLock,
     private readonly seal: RecordSeal,
-    private readonly room: SigningRoom,
+    private readonly room: WalletRedisRoom,
   ) {}
 
   /**
@@ -62,7 +62,7 @@ export class ReplyStore {
         );
       }
       if (stored?.reply !== undefined) return stored.reply;
-      if (stored === undefined) await this.room.assert(REPLY_BYTES);
+      if (stored === undefined) await this.room.assertForRecord(REPLY_BYTES);
       await this.#write(place, { v: 1, request: digest });
       const reply = await task(`${wallet}-${tagOf(key)}`);
       await this.#write(place, { v: 1, request: digest, reply: { ...reply } });
