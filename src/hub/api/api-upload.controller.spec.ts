@@ -11,6 +11,10 @@ describe('the bucket of a message', () => {
     }
   });
 
+  it('has U+FFFD for half of a surrogate pair, as in every other field', () => {
+    expect(bucketOf(String.raw`{"name":"a\ud800"}`)).toBe('a\ufffd');
+  });
+
   it('has to be given for a message that takes long to read', () => {
     const names = Array.from({ length: 20_001 }, (_, at) => `"${at}":1`).join(',');
     const refusal = 'json: nested too deep, or too many objects, lists and fields';

@@ -129,7 +129,8 @@ export function ownBucketOf(message: Buffer): string {
   assertLight(message);
   try {
     const { name } = JSON.parse(text) as { readonly name?: unknown };
-    return typeof name === 'string' && isShortName('bucket', name) ? name : '';
+    const own = typeof name === 'string' ? name.toWellFormed() : '';
+    return isShortName('bucket', own) ? own : '';
   } catch {
     return '';
   }

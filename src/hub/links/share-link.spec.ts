@@ -49,6 +49,13 @@ describe('a share link', () => {
     expect(result(link)).toBe('good');
   });
 
+  it('names the file that an upload with half of a surrogate pair has stored', async () => {
+    const link = await signed({ ...plain, name: 'a\ud800' });
+    const read = readShareLink(textOf(link));
+    expect(read).toEqual({ ...link, name: 'a\ufffd' });
+    expect(result({ ...link, name: 'a\ufffd' })).toBe('good');
+  });
+
   it('is for the newest of the name where it names no content', async () => {
     const link = await signed(plain);
     expect(readShareLink(textOf({ ...link, sha256: undefined }))?.sha256).toBe(ANY_CONTENT);

@@ -67,7 +67,12 @@ const seconds = z.number().int().nonnegative();
 /** Fields of every link, and its signature. */
 export const LINK_FIELDS = {
   owner: addressField,
-  name: z.string().min(1).max(NAME_MAX_BYTES.id),
+  /** Half of a surrogate pair becomes U+FFFD, as in the name of the file; the signed bytes are the same. */
+  name: z
+    .string()
+    .min(1)
+    .max(NAME_MAX_BYTES.id)
+    .transform((text) => text.toWellFormed()),
   sha256: wordField.default(ANY_CONTENT),
   issuedAt: seconds,
   until: seconds,

@@ -42,9 +42,9 @@ export function readFormFields(body: Buffer, query: Readonly<Record<string, unkn
 export function textOf(fields: Fields, name: string): string {
   const value = fields.get(name);
   if (value === undefined || value === null) return '';
-  if (typeof value === 'string') return isPlain(value) ? value : wellFormed(value);
+  if (typeof value === 'string') return value.toWellFormed();
   // A query that names a field twice.
-  if (Array.isArray(value) && typeof value[0] === 'string') return wellFormed(value[0]);
+  if (Array.isArray(value) && typeof value[0] === 'string') return value[0].toWellFormed();
   throw HubRefusal.malformed(
     `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field MemeStruct.${name} of type string`,
   );
@@ -82,12 +82,4 @@ function jsonTypeOf(value: unknown): string {
 
 function inLowerCase(entries: readonly (readonly [string, unknown])[]): Map<string, unknown> {
   return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-function isPlain(text: string): boolean {
-  return !/[\ud800-\udfff]/.test(text);
-}
-
-function wellFormed(text: string): string {
-  return Buffer.from(text, 'utf8').toString('utf8');
 }

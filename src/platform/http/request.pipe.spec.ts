@@ -7,6 +7,7 @@ import {
   IsEvmAddress,
   IsOneOf,
   IsQueryInteger,
+  IsText,
   IsWholeNumber,
 } from './validators.js';
 
@@ -51,6 +52,35 @@ const order = (more: object = {}): object => ({
   payees: [ADDRESS],
   terms: [{ amount: '1' }],
   ...more,
+});
+
+class NoteDto {
+  @IsText({ maxLength: 20 })
+  readonly note!: string;
+
+  @IsText({ maxLength: 20 }, { optional: true, each: { max: 2 } })
+  readonly tags?: string[];
+}
+
+describe('a text with half of a surrogate pair', () => {
+  const note = (value: unknown): Promise<unknown> =>
+    pipe.transform(value, { type: 'body', metatype: NoteDto });
+
+  it.each<[object, string]>([
+    [{ note: 'a\ud800' }, 'note'],
+    [{ note: 'a', tags: ['b', '\udc00c'] }, 'tags'],
+  ])('is refused for that cause: %j', async (sent, path) => {
+    await expect(note(sent)).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      message: 'A text must not have half of a surrogate pair.',
+      place: { path, expected: 'text without half of a surrogate pair' },
+    });
+  });
+
+  it('is not one with whole pairs', async () => {
+    expect(await note({ note: '\u{1f600}' })).toEqual({ note: '\u{1f600}' });
+  });
 });
 
 describe('a body', () => {

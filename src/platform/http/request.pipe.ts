@@ -112,6 +112,12 @@ export class RequestPipe implements PipeTransform {
       const message = 'A field must not be named __proto__ or constructor.';
       throw refusal(message, { path: part, expected });
     }
+    const half = Object.entries(picked).find(([, field]) => !isWellFormed(field));
+    if (half !== undefined) {
+      const expected = 'text without half of a surrogate pair';
+      const message = 'A text must not have half of a surrogate pair.';
+      throw refusal(message, { path: half[0], expected });
+    }
     try {
       const pipe = this.#pipes[part][isTolerant ? 'tolerant' : 'strict'];
       return (await pipe.transform(picked, metadata)) as unknown;
@@ -133,6 +139,17 @@ function hasPrototypeName(value: unknown): boolean {
   return Object.entries(value).some(
     ([name, child]) => name === '__proto__' || name === 'constructor' || hasPrototypeName(child),
   );
+}
+
+/**
+ * UTF-8 has no bytes for half of a surrogate pair: such a text would change when it is stored, hashed or signed.
+ *
+ * @param value - with bounded depth and size.
+ */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, child]) => name.isWellFormed() && isWellFormed(child));
 }
 
 const NAMES = new WeakMap<object, ReadonlySet<string>>();

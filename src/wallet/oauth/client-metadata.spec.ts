@@ -62,6 +62,7 @@ describe('what a client says of itself', () => {
     ['two\nlines "quoted" <b>', 'twolines quoted b'],
     ['\u202eevil\u0000', 'evil'],
     ['x'.repeat(200), 'x'.repeat(64)],
+    [`x${'\u{20000}'.repeat(40)}`, `x${'\u{20000}'.repeat(31)}`],
     ['!?', 'unnamed'],
     [undefined, 'unnamed'],
     [{ toString: 'x' }, 'unnamed'],

@@ -112,7 +112,9 @@ function isSecureLoopback(text: unknown): boolean {
 export function shownName(name: unknown): string {
   if (typeof name !== 'string') return 'unnamed';
   const harmless = name.normalize('NFKC').replaceAll(/[^\p{L}\p{N} ._()+-]/gu, '');
-  const short = harmless.replaceAll(/ +/g, ' ').trim().slice(0, NAME_MAX_CHARACTERS).trim();
+  const cut = harmless.replaceAll(/ +/g, ' ').trim().slice(0, NAME_MAX_CHARACTERS);
+  // The cut may go through a pair.
+  const short = cut.replace(/\p{Cs}$/u, '').trim();
   return short === '' ? 'unnamed' : short;
 }
 

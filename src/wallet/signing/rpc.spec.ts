@@ -24,6 +24,7 @@ describe('a request to sign that is malformed', () => {
     ['another method', { method: 'eth_sign' }, 'method'],
     ['no message', { method: 'personal_sign', params: {} }, 'params'],
     ['a long message', { method: 'personal_sign', params: ['x'.repeat(65_537)] }, 'params.message'],
+    ['half a character', { method: 'personal_sign', params: ['a\ud800'] }, 'params.message'],
     ['no JSON', { method: 'eth_signTypedData_v4', params: ['', '{'] }, 'params.typed_data'],
     ['no typed data', { method: 'eth_signTypedData_v4', params: {} }, 'params.typed_data'],
     ['another network', { method: 'eth_sendTransaction', caip2: 'eip155:1' }, 'caip2'],

@@ -132,6 +132,10 @@ function readMessage(params: unknown): SignableMessage {
     const expected = '{message} or [message, address]';
     throw invalid(`params must be ${expected}.`, placeOf('params', expected, params));
   }
+  if (!sent.isWellFormed()) {
+    const expected = 'text without half of a surrogate pair';
+    throw invalid(`message must be ${expected}.`, placeOf('params.message', expected, sent));
+  }
   if (sent.length > MESSAGE_MAX_CHARACTERS) {
     const expected = `at most ${MESSAGE_MAX_CHARACTERS} characters`;
     throw invalid(

@@ -11,6 +11,11 @@ const CONTENT_MAX = 262_144;
 const NAME = 'must be 1 to 128 characters, without / \\ " and control characters';
 const GIGABYTE = 1_073_741_824;
 
+/** Half of a surrogate pair would arrive as another character. */
+export const wholeText = z
+  .string()
+  .refine((text) => text.isWellFormed(), 'must not have half of a surrogate pair');
+
 export const fileName = z
   .string()
   .max(128, NAME)
@@ -27,7 +32,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256: 64 hex dig
 
 export const FilePutInput = z.strictObject({
   name: fileName,
-  content: z.string().min(1).max(CONTENT_MAX),
+  content: wholeText.min(1).max(CONTENT_MAX),
   encoding: z.enum(['utf8', 'base64']).default('utf8').describe('Encoding of "content"'),
   contentType: contentType.optional(),
 });

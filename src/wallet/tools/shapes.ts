@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FETCH_METHODS } from '../../platform/fetch/safe-fetch.js';
-import { fileName, type FileTools } from './file-shapes.js';
+import { fileName, type FileTools, wholeText } from './file-shapes.js';
 import type { FundAnswer, FundInput } from './fund-shapes.js';
 import type {
   ServiceDetailsInput,
@@ -27,8 +27,7 @@ export const PayInput = z.strictObject({
   url,
   method: z.enum(FETCH_METHODS).default('GET'),
   headers,
-  body: z
-    .string()
+  body: wholeText
     .max(262_144)
     .optional()
     .describe('Request body; sent as JSON if the text is JSON and no header names another type'),
