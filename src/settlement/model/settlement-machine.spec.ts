@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { isFinishedStage } from '../../../test/twins/settlement/finished-stage.js';
 import {
   effectsOf,
-  isFinishedStage,
   LISTINGS_OF,
   nextStage,
   type Stage,

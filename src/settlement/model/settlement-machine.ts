@@ -197,11 +197,6 @@ export function effectsOf(from: Stage, to: Stage): Effects {
 
 export const STAGES = Object.keys(TRANSITIONS) as readonly Stage[];
 
-/** Whether a claim in this stage is finished for good. */
-export function isFinishedStage(stage: Stage): boolean {
-  return stage !== 'none' && !LISTINGS_OF[stage].includes('live');
-}
-
 /**
  * The settlement machine for Lua, as one text that costs nothing to build: `;stage.event=next:lists;`,
  * where the lists are those left (`-`) and entered (`+`).

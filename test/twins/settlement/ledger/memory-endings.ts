@@ -8,7 +8,7 @@ import type {
   Parking,
   Unparking,
 } from '../../../../src/settlement/ledger/lane-store.js';
-import { isFinishedStage } from '../../../../src/settlement/model/settlement-machine.js';
+import { isFinishedStage } from '../finished-stage.js';
 import type { Claim, MemoryClaims } from './memory-claims.js';
 import type { MemoryGas } from './memory-gas.js';
 import type { MemoryLanes } from './memory-lanes.js';

@@ -6,7 +6,8 @@ import type {
   RememberedAttempt,
   StoredSettlement,
 } from '../../../../src/settlement/ledger/lane-store.js';
-import { isFinishedStage, STATE_OF } from '../../../../src/settlement/model/settlement-machine.js';
+import { STATE_OF } from '../../../../src/settlement/model/settlement-machine.js';
+import { isFinishedStage } from '../finished-stage.js';
 import type { MemoryAttempts } from './memory-attempts.js';
 import type { MemoryClaims } from './memory-claims.js';
 import type { MemoryLanes } from './memory-lanes.js';

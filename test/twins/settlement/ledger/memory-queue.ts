@@ -11,12 +11,12 @@ import type {
   SweepResult,
   TakenSettlement,
 } from '../../../../src/settlement/ledger/lane-store.js';
-import { isFinishedStage } from '../../../../src/settlement/model/settlement-machine.js';
 import {
   ALL_PLACES,
   mayHavePlace,
   type PlacesInUse,
 } from '../../../../src/settlement/model/sponsoring-machine.js';
+import { isFinishedStage } from '../finished-stage.js';
 import type { Claim, MemoryClaims } from './memory-claims.js';
 import type { MemoryLanes } from './memory-lanes.js';
 

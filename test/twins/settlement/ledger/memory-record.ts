@@ -6,12 +6,12 @@ import type { Reason } from '../../../../src/protocol/reasons.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
 import type { SettlementView } from '../../../../src/settlement/model/settlement.js';
 import {
-  isFinishedStage,
   nextStage,
   type Stage,
   STATE_OF,
 } from '../../../../src/settlement/model/settlement-machine.js';
 import type { SponsoringState } from '../../../../src/settlement/model/sponsoring-machine.js';
+import { isFinishedStage } from '../finished-stage.js';
 
 /** A claim as the twin in memory keeps it. */
 export interface MemoryRecord {

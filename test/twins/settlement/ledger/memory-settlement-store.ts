@@ -30,11 +30,9 @@ import {
   WAITING_MAX,
 } from '../../../../src/settlement/ledger/settlement-store.js';
 import type { Finality } from '../../../../src/settlement/model/settlement.js';
-import {
-  isFinishedStage,
-  type StageEvent,
-} from '../../../../src/settlement/model/settlement-machine.js';
+import type { StageEvent } from '../../../../src/settlement/model/settlement-machine.js';
 import { sponsoredMost } from '../../../../src/settlement/model/sponsoring-machine.js';
+import { isFinishedStage } from '../finished-stage.js';
 import { MemoryBindings } from './memory-bindings.js';
 import {
   canWithdraw,

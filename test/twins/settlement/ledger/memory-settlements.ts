@@ -14,7 +14,6 @@ import {
   WAITER_LIVES_MS,
 } from '../../../../src/settlement/ledger/settlement-store.js';
 import {
-  isFinishedStage,
   nextStage,
   type StageEvent,
   STATE_OF,
@@ -25,6 +24,7 @@ import {
   type SponsoringEvent,
   sponsoringEvent,
 } from '../../../../src/settlement/model/sponsoring-machine.js';
+import { isFinishedStage } from '../finished-stage.js';
 import {
   canWithdraw,
   isEarly,
