@@ -220,7 +220,7 @@ describe('a judgement', () => {
 });
 
 describe('a judgement by two', () => {
-  const names = (answer: readonly string[]) => ({ value: answer.join(), isContradicted: false });
+  const names = (answer: readonly string[]) => ({ value: answer.join(), hasDisagreement: false });
 
   it('is made by both, however far behind the second one is', async () => {
     const { chain, nodes } = await aChain(new FakeChain(20), 2);
@@ -235,7 +235,7 @@ describe('a judgement by two', () => {
       () => 'newest',
       (answer) => ({
         value: answer.join(),
-        isContradicted: answer.length < 3,
+        hasDisagreement: answer.length < 3,
       }),
     );
     expect(verified.value).toBe('56-0,56-1,56-2');
@@ -360,7 +360,7 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
         () => 'newest',
         ([value]) => {
           if (value === undefined) throw new Error('an outcome');
-          return { value, isContradicted: false };
+          return { value, hasDisagreement: false };
         },
       );
     const verifyFor = async (seconds: number): Promise<void> => {
@@ -392,7 +392,7 @@ describe('a judgement by two, one of which answers heads and no calls', () => {
         chain.verifyByTwo(
           call,
           () => 'newest',
-          () => ({ value: { status: 'halted' as const }, isContradicted: false }),
+          () => ({ value: { status: 'halted' as const }, hasDisagreement: false }),
         ),
       ).rejects.toThrow(ChainUnavailableError);
       now += 500;

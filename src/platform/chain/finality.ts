@@ -46,11 +46,11 @@ export async function agreeOnFinalized(
   ]);
   let common = await newestCommon(claims, latest);
   if (third !== undefined && !isWithin(NEAR_BLOCKS, claims, common.newest)) {
-    noteContradiction(context, claims, common);
+    noteDisagreement(context, claims, common);
     claims.push(await secondClaim(context, third, latest));
     common = await newestCommon(claims, latest);
   }
-  noteContradiction(context, claims, common);
+  noteDisagreement(context, claims, common);
   const { newest, isUnsure } = common;
   if (newest !== undefined) return newest;
   if (claims.includes('young')) return undefined;
@@ -82,7 +82,7 @@ function isWithin(
   );
 }
 
-function noteContradiction(
+function noteDisagreement(
   context: QuorumContext,
   claims: readonly Claim[],
   { newest, isUnsure }: Common,

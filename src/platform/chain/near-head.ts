@@ -37,7 +37,7 @@ export interface NearHeadAnswer<T> {
  */
 export type Join<T> = (replies: readonly T[]) => {
   readonly value: T;
-  readonly isContradicted: boolean;
+  readonly hasDisagreement: boolean;
 };
 
 /** A second endpoint needs a moment for a block that the first one has. */
@@ -143,7 +143,7 @@ async function askTwo<T>(
     return answers.flatMap(({ view, done }) => (done ? [{ view, value: done.value }] : []));
   };
   const two = await answersOf(views.slice(0, 2));
-  const isSettled = two.length === 2 && !join(two.map(({ value }) => value)).isContradicted;
+  const isSettled = two.length === 2 && !join(two.map(({ value }) => value)).hasDisagreement;
   const replies = isSettled ? two : [...two, ...(await answersOf(views.slice(2, 3)))];
   const by = replies.map(({ view }) => view);
   const [only, another] = replies;

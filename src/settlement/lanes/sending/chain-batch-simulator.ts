@@ -46,7 +46,7 @@ interface BatchSimulatorOptions {
 /** Tries after which a node no longer counts as one behind the block that takes a payment; they are a second apart. */
 const OLDER_BLOCK_TRIES = 10;
 /** Tries after which endpoints that disagree will not agree: code can tell them apart. */
-const CONTRADICTED_TRIES = 30;
+const DISPUTED_TRIES = 30;
 
 type Checked = { readonly gas: bigint } | { readonly reason: Reason };
 type Looked<T extends Sendable> = Omit<PreflightResult<T>, 'blockNumber'>;
@@ -67,7 +67,7 @@ interface LookedAt<T extends Sendable> {
 export class ChainBatchSimulator<T extends Sendable> {
   readonly #slow: BackgroundChecks<T>;
   /** Settlements about which two endpoints differed at the last look. */
-  #contradicted: ReadonlySet<string> = new Set();
+  #disputed: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly chain: EvmChain,
@@ -143,32 +143,32 @@ export class ChainBatchSimulator<T extends Sendable> {
 
   /** A settlement is sent only if it succeeds in the newest known block. */
   async #atHead(look: (view: ChainView) => Promise<Looked<T>>): Promise<PreflightResult<T>> {
-    const contradicted = new Map<string, readonly EndpointStatement[]>();
+    const statements = new Map<string, readonly EndpointStatement[]>();
     const { value, newestBlock } = await this.chain.verifyByTwo<LookedAt<T>>(
       async (view) => ({ looked: await look(view), view }),
       ({ looked: { groups, refusals } }) =>
         groups.length > 0 ? 'newest' : refusals.length > 0 ? 'near' : 'any',
       (looks) => {
-        const { looked, contradictions } = confirmedByTwo(looks.map((one) => one.looked));
-        contradicted.clear();
-        for (const { id } of contradictions) {
-          contradicted.set(
+        const { looked, disputed } = confirmedByTwo(looks.map((one) => one.looked));
+        statements.clear();
+        for (const { id } of disputed) {
+          statements.set(
             id,
             looks.flatMap((one) => statementAbout(id, one)),
           );
         }
-        return { value: { looked }, isContradicted: contradictions.length > 0 };
+        return { value: { looked }, hasDisagreement: disputed.length > 0 };
       },
     );
-    this.#noteContradictions(contradicted);
+    this.#noteDisagreements(statements);
     return { ...value.looked, blockNumber: newestBlock };
   }
 
-  /** Endpoints get a block one after another, so only a lasting contradiction is reported. */
-  #noteContradictions(contradicted: ReadonlyMap<string, readonly EndpointStatement[]>): void {
-    const again = [...contradicted].find(([id]) => this.#contradicted.has(id));
+  /** Endpoints get a block one after another, so only a lasting disagreement is reported. */
+  #noteDisagreements(statements: ReadonlyMap<string, readonly EndpointStatement[]>): void {
+    const again = [...statements].find(([id]) => this.#disputed.has(id));
     if (again !== undefined) this.chain.noteDisagreement('simulation', again[1]);
-    this.#contradicted = new Set(contradicted.keys());
+    this.#disputed = new Set(statements.keys());
   }
 
   // ---------------------------------------------------------------- beside the loop
@@ -331,13 +331,13 @@ function statementAbout<T extends Sendable>(
  */
 function confirmedByTwo<T extends Sendable>(
   looks: readonly Looked<T>[],
-): { readonly looked: Looked<T>; readonly contradictions: readonly T[] } {
+): { readonly looked: Looked<T>; readonly disputed: readonly T[] } {
   const outcomes = looks.map(resultOfEach);
   const groups = looks.flatMap((look) => look.groups);
   const joint = new Map<string, { items: T[]; gas: bigint }>();
   const refusals: { item: T; reason: Reason }[] = [];
   const undecided: T[] = [];
-  const contradictions: T[] = [];
+  const disputed: T[] = [];
   for (const id of outcomes[0]?.keys() ?? []) {
     const words = outcomes.flatMap((one) => one.get(id) ?? []);
     const [first] = words;
@@ -356,16 +356,16 @@ function confirmedByTwo<T extends Sendable>(
     } else if (refused.length > 1 && refusal !== undefined) {
       refusals.push({ item: refusal.item, reason: reasonOf(refused) ?? refusal.reason });
     } else {
-      const isContradicted = own !== undefined && refusal !== undefined;
-      if (isContradicted) contradictions.push(first.item);
-      if (isContradicted && (first.item.tries ?? 0) >= CONTRADICTED_TRIES) {
+      const isDisputed = own !== undefined && refusal !== undefined;
+      if (isDisputed) disputed.push(first.item);
+      if (isDisputed && (first.item.tries ?? 0) >= DISPUTED_TRIES) {
         refusals.push({ item: first.item, reason: 'settlement_not_sent' });
       } else {
         undecided.push(first.item);
       }
     }
   }
-  return { looked: { groups: [...joint.values()], refusals, undecided }, contradictions };
+  return { looked: { groups: [...joint.values()], refusals, undecided }, disputed };
 }
 
 /** "Used" wins over other reasons, because a final block can then show the transaction. */
