@@ -86,6 +86,19 @@ describe('jobs of webhooks whose Redis does not answer', () => {
     expect(silent.connections).toBe(0);
   });
 
+  it('leave nothing for the hooks of Nest to wait for, where Redis fell silent while it was read', async () => {
+    await silent.close();
+    silent = await aSilentRedis(true);
+    await start(silent.url);
+    await delay(300);
+    expect(silent.connections).toBeGreaterThan(1);
+    expect(await msOf(() => jobs.stop())).toBeLessThan(4000);
+    // They run after every phase, and a close that waits for Redis takes two seconds.
+    expect(await msOf(() => world.stop())).toBeLessThan(500);
+    await delay(200);
+    expect(silent.connections).toBe(0);
+  });
+
   it('are not told to be well again as long as nothing was asked of it', async () => {
     due = [];
     await start(NOWHERE);
