@@ -13,7 +13,11 @@ import { aPayment } from '../../../../test/builders/settlement/lanes/lane-world.
 import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import type { Join, NeededHead } from '../../../platform/chain/near-head.js';
-import { CallNotSentError, CodeUnresponsiveError } from '../../../protocol/errors.js';
+import {
+  CallNotSentError,
+  ChainUnavailableError,
+  CodeUnresponsiveError,
+} from '../../../protocol/errors.js';
 import type { Call } from '../../../protocol/evm/calls.js';
 import type {
   CallOutcome,
@@ -258,6 +262,26 @@ describe('the last look before money is spent', () => {
     it('believes no answer that has not a word for each', async () => {
       view.joint = [true];
       expect(short(await preflight(anItem('a'), anItem('b'))).groups).toHaveLength(2);
+    });
+
+    it('holds up none of them for one that its endpoint does not answer', async () => {
+      view.joint = [true, true];
+      const mute = { ...anItem('m'), goesAlone: true };
+      view.alone.set(mute.payment.payTo, new ChainUnavailableError(56, 'eth_simulateV1'));
+      const checked = await preflight(mute, anItem('a'), anItem('b'));
+      expect(short(checked)).toEqual({
+        groups: [['a,b', batchGas([LIMIT, LIMIT])]],
+        refusals: [],
+      });
+      expect(checked.flatMap(({ undecided }) => undecided)).toEqual([]);
+    });
+
+    it('has no word on any of them where its endpoint answers none', async () => {
+      const items = ['a', 'b'].map((id) => ({ ...anItem(id), goesAlone: true }));
+      for (const { payment } of items) {
+        view.alone.set(payment.payTo, new ChainUnavailableError(56, 'eth_call'));
+      }
+      await expect(preflight(...items)).rejects.toThrow('no endpoint');
     });
 
     it('sends a payer alone that has gained code since it was judged', async () => {

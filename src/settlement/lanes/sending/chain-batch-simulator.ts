@@ -4,7 +4,7 @@ import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EndpointStatement } from '../../../platform/chain/disagreements.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { statementOf } from '../../../platform/chain/quorum.js';
-import { CallUnansweredError } from '../../../protocol/errors.js';
+import { CallUnansweredError, ChainUnavailableError } from '../../../protocol/errors.js';
 import { readAggregated } from '../../../protocol/evm/call-results.js';
 import type {
   CallOutcome,
@@ -55,6 +55,11 @@ interface LookedAt<T extends Sendable> {
   readonly looked: Looked<T>;
   /** Absent of what two endpoints say together. */
   readonly view?: ChainView;
+}
+
+interface Check<T extends Sendable> {
+  readonly items: readonly T[];
+  readonly look: Promise<Looked<T>>;
 }
 
 /**
@@ -134,11 +139,38 @@ export class ChainBatchSimulator<T extends Sendable> {
     const { batches, singles } = groupForSending(quick, rules, (payment) =>
       this.#limitFor(payment),
     );
-    const simulated = await Promise.all([
-      ...batches.map((batch) => this.#checkTogether(view, batch, sender)),
-      ...singles.map((item) => this.#checkAloneOrSlow(view, item, sender)),
-    ]);
+    const simulated = await this.#answered(
+      [
+        ...batches.map((items) => ({ items, look: this.#checkTogether(view, items, sender) })),
+        ...singles.map((item) => ({
+          items: [item],
+          look: this.#checkAloneOrSlow(view, item, sender),
+        })),
+      ],
+      sender,
+    );
     return joined([...simulated, { groups: [], refusals: [], undecided: waiting }]);
+  }
+
+  /**
+   * What an endpoint does not answer, while it answers others, is repeated in the background: a call may be the cause.
+   *
+   * @throws ChainUnavailableError when it answers none.
+   */
+  async #answered(checks: readonly Check<T>[], sender: Sender): Promise<readonly Looked<T>[]> {
+    const results = await Promise.allSettled(checks.map(({ look }) => look));
+    const isAnyAnswered = results.some(({ status }) => status === 'fulfilled');
+    return results.map((result, index) => {
+      if (result.status === 'fulfilled') return result.value;
+      const error: unknown = result.reason;
+      if (!isAnyAnswered || !(error instanceof ChainUnavailableError)) throw error;
+      const { items = [] } = checks[index] ?? {};
+      return {
+        groups: [],
+        refusals: [],
+        undecided: items.filter((item) => !this.#startSlow(item, sender)),
+      };
+    });
   }
 
   /** A settlement is sent only if it succeeds in the newest known block. */
