@@ -9,15 +9,17 @@ import {
   numberToHex,
   parseAbiParameters,
   parseGwei,
+  zeroAddress,
 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { BATCH_SETTLEMENT } from '../../sandbox/deploy.js';
+import { BATCH_SETTLEMENT, sendNow } from '../../sandbox/deploy.js';
 import { freePort } from '../../sandbox/processes.js';
 import type { Service } from '../../sandbox/service.js';
 import { claimBody, depositBody, sellerRefundBody, settleBody } from '../support/channel-bodies.js';
 import {
   type ChannelConfig,
   Channels,
+  type Claim,
   eip3009Deposit,
   ESCROW_ABI,
   permit2Deposit,
@@ -35,6 +37,9 @@ import { World } from '../support/world.js';
 
 const ACTIONS = ['deposit', 'claim', 'settle', 'refund'] as const;
 type ActionName = (typeof ACTIONS)[number];
+
+/** The code of a wallet that takes any signature (ERC-1271): it returns the magic value. */
+const ANY_SIGNATURE: Hex = '0x631626ba7e60e01b5f5260205ff3';
 
 /** Each action of a channel while processes die and strangers copy what they see: the answer stays true. */
 describe('actions of a channel', () => {
@@ -486,6 +491,41 @@ describe('actions of a channel', () => {
     }
     expect(await settle(await claim(303n))).toMatchObject({ errorReason: 'payer_suspended' });
     expect(await settle(await bodies.claim())).toMatchObject({ success: true });
+  });
+
+  it('fail where they cost more gas than they may have, and hold up nothing beside them', async () => {
+    const { config, authorizer } = aChannel();
+    const row = async (): Promise<Claim> => {
+      const wallet = newAccount();
+      await world.fund(wallet.address, 1000n);
+      await world.client.setCode({ address: wallet.address, bytecode: ANY_SIGNATURE });
+      const own: ChannelConfig = {
+        ...config,
+        payer: wallet.address,
+        payerAuthorizer: zeroAddress,
+        salt: newNonce(),
+      };
+      const args = await eip3009Deposit(channels, wallet, own, 1000n);
+      const data = encodeFunctionData({ abi: ESCROW_ABI, functionName: 'deposit', args });
+      await sendNow(world.client, { to: BATCH_SETTLEMENT, data });
+      return {
+        voucher: { channel: own, maxClaimableAmount: 300n },
+        signature: `0x${'11'.repeat(6000)}`,
+        totalClaimed: 300n,
+      };
+    };
+    const heavy = await claimBody(channels, authorizer, [await row(), await row()]);
+    const accepted = await fetch(`${service.url}/settle`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Prefer: 'respond-async' },
+      body: JSON.stringify(heavy),
+    });
+    expect(accepted.status).toBe(202);
+    expect(await settle(await aChannel().bodies.deposit())).toMatchObject({ success: true });
+    expect(await settle(heavy)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_batch_settlement_evm_claim_simulation_failed',
+    });
   });
 
   it('answer all who ask at once, and again, with one transaction', async () => {
