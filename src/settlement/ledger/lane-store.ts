@@ -364,6 +364,8 @@ export interface Ending {
   readonly logIndex?: number;
   readonly batchSize?: number;
   readonly reason?: Reason;
+  /** Its own transaction used the authorization and did not pay it, so that it cannot be resubmitted. */
+  readonly isUsed?: true;
   /** The names that the failure counts against; by default those of the payment. */
   readonly blamed?: readonly string[];
 }

@@ -660,12 +660,13 @@ function endingArgs(ending: Ending): ScriptArgument[] {
     ending.logIndex ?? '',
     ending.batchSize ?? '',
     ending.reason ?? '',
+    ending.isUsed === true ? '1' : '',
   ];
 }
 
 const unparkedIdOf = (one: Unparking): string => (one.kind === 'ended' ? one.ending.id : one.id);
 
-const NO_ENDING: readonly ScriptArgument[] = Array.from({ length: 8 }, () => '');
+const NO_ENDING: readonly ScriptArgument[] = Array.from({ length: 9 }, () => '');
 
 function unparkingArgs(unparking: Unparking): ScriptArgument[] {
   switch (unparking.kind) {

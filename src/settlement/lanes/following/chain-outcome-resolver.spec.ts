@@ -282,7 +282,11 @@ describe('ChainOutcomeResolver', () => {
     });
     it('by ours, without evidence: it has not paid', async () => {
       searched = use({ transaction: OURS, logIndex: undefined });
-      expect(await result()).toBe('reverted unpaid');
+      const verdictOf = () => resolver.resolve('a', payment, tracked(), mined(), finalized());
+      // No transaction can pay it any more.
+      expect(await verdictOf()).toMatchObject({
+        ending: { state: 'reverted', isPaid: false, isUsed: true },
+      });
     });
     it('by ours, whose evidence is of another settlement of the batch: it has not paid', async () => {
       searched = use({ transaction: OURS });

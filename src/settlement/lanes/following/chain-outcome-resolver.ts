@@ -212,7 +212,7 @@ export class ChainOutcomeResolver implements OutcomeResolver {
         return ended({ id, state: 'finalized', isPaid: true, ...place, logIndex });
       }
       const reason = reasonsOf(payment).noEvidence;
-      return ended({ id, state: 'reverted', isPaid: false, ...place, reason });
+      return ended({ id, state: 'reverted', isPaid: false, isUsed: true, ...place, reason });
     }
     // The ledger may have lost the attempt or the whole lane; the chain has not.
     const forgotten = use && (await this.#forgotten(id, use));

@@ -3,7 +3,7 @@
 
 -- Applies the findings about parked settlements.
 -- KEYS[1] epoch, KEYS[2..] records
--- ARGV[1] epoch, ARGV[2] seconds a finished record is kept, ARGV[3] seconds details are kept, then nine a record:
+-- ARGV[1] epoch, ARGV[2] seconds a finished record is kept, ARGV[3] seconds details are kept, then ten a record:
 -- `ended`, `requeue` or `again`; for `ended` an ending; for `again` why and when (ms), the rest empty
 -- Returns ids of `ended` that have not ended: they are resubmitted, by this step or by one whose reply was lost.
 local life, again = { tombstone = ARGV[2], retention = ARGV[3] }, {}

@@ -592,6 +592,23 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
       expect(await states(id)).toEqual(['queued']);
     });
 
+    it('ends what its own transaction used without paying it, also where success was acknowledged', async () => {
+      const ids = await sentOnes(2);
+      const [followed = '', parked = ''] = ids;
+      const items = ids.map((id, logIndex) => ({ id, logIndex }));
+      await store.attempts.include(held, 0, BLOCK, 2, items);
+      for (const id of ids) await harness.tell(id);
+      await store.attempts.uninclude(held, 0, ids);
+      const ending = { state: 'reverted', isPaid: false, isUsed: true } as const;
+      expect(await store.endings.finish(held, 0, [{ id: followed, ...ending }])).toEqual({
+        resubmitted: [],
+      });
+      await store.endings.park(held, 0, 5n, [{ id: parked, why: 'search_failed', retryAtMs: 0 }]);
+      const unparking = { kind: 'ended', ending: { id: parked, ...ending } } as const;
+      expect(await store.endings.unpark(CHAIN, [unparking])).toEqual({ resubmitted: [] });
+      expect(await states(followed, parked)).toEqual(['reverted', 'reverted']);
+    });
+
     it('gives up after an hour what no goods depend on, by its transaction and by its simulation', async () => {
       const parties = { payer: PAYER, receiver: PAYER, authorizer: PAYER };
       const ids: string[] = [];

@@ -162,7 +162,8 @@ export class MemoryClaims {
 
   end(claim: Claim, ending: Ending): void {
     const isOurs = claim.isAcknowledged || (claim.isAsync && claim.wasIncluded);
-    if (ending.state === 'reverted' && isOurs && !this.isGivenUp(claim)) {
+    const isUnused = ending.state === 'reverted' && ending.isUsed !== true;
+    if (isUnused && isOurs && !this.isGivenUp(claim)) {
       this.collect(claim);
       return;
     }

@@ -1,6 +1,6 @@
--- An ending as eight arguments: state, paid (1 or 0), transaction, block, block hash, log, batch size, reason.
--- An empty one leaves what is stored.
-local ENDING = 8
+-- An ending as nine arguments: state, paid (1 or 0), transaction, block, block hash, log, batch size, reason,
+-- 1 where its own transaction used the authorization without paying it. An empty one leaves what is stored.
+local ENDING = 9
 
 local EVENT_OF = { finalized = 'finalized_paid', reverted = 'finalized_unpaid_reverted', expired = 'expired' }
 
@@ -14,7 +14,7 @@ local function end_record(r, from, life)
   end
   local state, paid = ARGV[from], ARGV[from + 1] == '1'
   local event = EVENT_OF[state] or (paid and 'used_by_other_paid' or 'used_by_other_unpaid')
-  if state == 'reverted' and is_owed(r) then
+  if state == 'reverted' and not given(8) and is_owed(r) then
     local tx = given(2)
     local is_again = tx and resubmit(r, 'tx', tx) or not tx and resubmit(r)
     return is_again and 'again' or nil
