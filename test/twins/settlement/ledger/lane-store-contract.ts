@@ -612,7 +612,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
     it('gives up after an hour what no goods depend on, by its transaction and by its simulation', async () => {
       const parties = { payer: PAYER, receiver: PAYER, authorizer: PAYER };
       const ids: string[] = [];
-      for (const [index, resubmissions] of [59, 60, 60].entries()) {
+      for (const [index, resubmissions] of [59, 60, 60, 60].entries()) {
         const authorization = channelMoves(parties, index + 1).claim;
         const id = await harness.claim(anAcceptedPayment({ authorization }));
         await store.queue.ready(CHAIN, [id]);
@@ -624,7 +624,7 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         await store.attempts.uninclude(held, index, [id]);
         ids.push(id);
       }
-      const [again = '', over = '', refused = ''] = ids;
+      const [again = '', over = '', refused = '', short = ''] = ids;
       const ending = { state: 'reverted', isPaid: false } as const;
       const { resubmitted } = await store.endings.finish(held, 0, [{ id: again, ...ending }]);
       expect(resubmitted).toEqual([again]);
@@ -632,9 +632,15 @@ export function laneStoreContract(name: string, start: () => Promise<LaneStoreHa
         resubmitted: [],
       });
       await store.endings.requeue(held, 2, 1n, [refused]);
-      await store.queue.take(held, 1);
-      await store.queue.refuse(held, [{ id: refused, reason: 'asset_suspended' }]);
-      expect(await states(again, over, refused)).toEqual(['queued', 'reverted', 'reverted']);
+      await store.endings.requeue(held, 3, 1n, [short]);
+      await store.queue.take(held, 2);
+      await store.queue.refuse(held, [
+        { id: refused, reason: 'asset_suspended' },
+        // The budget of the next day may have room: nothing was tried.
+        { id: short, reason: 'budget_exhausted' },
+      ]);
+      const all = await states(again, over, refused, short);
+      expect(all).toEqual(['queued', 'reverted', 'reverted', 'queued']);
     });
 
     it('parks what cannot be told, hands it out when it is due, and takes its end', async () => {

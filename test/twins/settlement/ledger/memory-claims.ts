@@ -189,6 +189,13 @@ export class MemoryClaims {
     return true;
   }
 
+  /** Nothing was tried, so that it does not count. */
+  putOff(claim: Claim): void {
+    if (!this.move(claim, 'recollect')) return;
+    claim.dueAt = this.now() + (COLLECT_PAUSES_MS.at(-1) ?? 0);
+    this.unbind(claim);
+  }
+
   bind(claim: Claim, lane: string, attempt: Attempt): void {
     claim.lane = lane;
     claim.accountNonce = attempt.accountNonce;

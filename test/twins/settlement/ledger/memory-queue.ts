@@ -13,6 +13,7 @@ import type {
 } from '../../../../src/settlement/ledger/lane-store.js';
 import {
   ALL_PLACES,
+  isBlameless,
   mayHavePlace,
   type PlacesInUse,
 } from '../../../../src/settlement/model/sponsoring-machine.js';
@@ -111,8 +112,11 @@ export class MemoryQueue implements LaneQueue {
     const { claims } = this.parts;
     const reasons = new Map(refusals.map(({ id, reason }) => [id, reason]));
     return this.#stepInWork(held, [...reasons.keys()], (claim) => {
-      claim.reason = reasons.get(claim.id);
-      if (claim.isResubmitted && !claims.isGivenUp(claim)) claims.collect(claim);
+      const reason = reasons.get(claim.id);
+      claim.reason = reason;
+      const isUntried = reason !== undefined && isBlameless(reason);
+      if (claim.isAcknowledged && isUntried) claims.putOff(claim);
+      else if (claim.isResubmitted && !claims.isGivenUp(claim)) claims.collect(claim);
       else claims.move(claim, claim.hashes.length === 0 ? 'refused' : UNPAID);
     });
   }

@@ -715,10 +715,10 @@ local AGAIN_AFTER_MS = { 0, 5000, 15000, 60000 }
 local AGAIN_MOST = 60
 
 -- Whether success was acknowledged, so that an unpaid end is no end. What no goods depend on is given up after a while:
--- its seller can ask for it again.
-local function is_owed(r)
+-- its seller can ask for it again. `is_untried`: it was refused for what the operator is short of.
+local function is_owed(r, is_untried)
   if r.sale ~= 'sold' or not r.told then return false end
-  if not takes_nothing(r.kind) or r.again < AGAIN_MOST then return true end
+  if is_untried or not takes_nothing(r.kind) or r.again < AGAIN_MOST then return true end
   write(r, 'told', '')
   r.told = false
   return false
@@ -737,6 +737,12 @@ local function resubmit(r, ...)
     redis.call('PUBLISH', root .. 'work:' .. chain, '')
   end
   return true
+end
+
+-- The same where nothing was tried, which is not counted: it waits as long as between later tries.
+local function put_off(r)
+  r.due_at = now() + AGAIN_AFTER_MS[#AGAIN_AFTER_MS]
+  return advance(r, 'recollect', 'lane', '', 'lane_nonce', '')
 end
 
 -- ---------------------------------------------------------------- requesters
