@@ -32,7 +32,7 @@ interface World {
 
 function aKey({
   keyTag = 'k',
-  bound = { kind: 'bound', ageMs: 0 },
+  bound = { kind: 'bound' },
   isClaimed,
   archived = 'no',
   isTaken,

@@ -596,6 +596,24 @@ describe('SettleService', () => {
     },
   );
 
+  it('a key that is given up late, after an outage, stays with its payment once that was claimed again', async () => {
+    const payment = aPayment();
+    const refused = settle(payment, { key: 'order-8' });
+    await pass(0);
+    const id = liveOf(payment);
+    for (const event of ['job_seen', 'taken'] as const) store.happens(id, event);
+    store.happens(id, 'refused', undefined, 'invalid_exact_evm_insufficient_balance');
+    const outage = new RedisUnavailableError('unbind', undefined);
+    jest.spyOn(store, 'unbind').mockImplementationOnce(() => Promise.reject(outage));
+    await pass(0);
+    expect((await refused)?.body.success).toBe(false);
+    const again = settle(payment, { key: 'order-8' });
+    await pay(payment);
+    expect((await again)?.body.success).toBe(true);
+    await pass(2000);
+    expect((await settle(aPayment(), { key: 'order-8' }))?.status).toBe(409);
+  });
+
   it('an idempotency key whose requester died is free once nothing is left of its payment', async () => {
     const payment = aPayment();
     const requester = { id: 'dead.1', credentials: [], arrivedAt: 0 };

@@ -5,7 +5,7 @@ import { idempotencyKey } from './keys.js';
 import { asTexts } from './reply.js';
 import type { Requester } from './requester.js';
 import { REQUESTER_SCRIPTS } from './requester-scripts.js';
-import { BINDING_RENEWED_MS, type BindResult } from './settlement-store.js';
+import type { BindResult } from './settlement-store.js';
 
 /** The bindings of idempotency keys in Redis. */
 export class RedisBindings {
@@ -25,10 +25,10 @@ export class RedisBindings {
         this.redis,
         REQUESTER_SCRIPTS.bind,
         [idempotencyKey(requester.keyTag)],
-        [bindingText(requester, payment), this.retentionSeconds, BINDING_RENEWED_MS],
+        [bindingText(requester, payment), this.retentionSeconds],
       ),
     );
-    if (kind === 'bound') return { kind, ageMs: Number(now) - Number(value) };
+    if (kind === 'bound') return { kind };
     const binding = readBinding(value);
     return { kind: 'other', binding, ageMs: Number(now) - binding.at };
   }

@@ -125,8 +125,8 @@ export type LeaveResult =
   | { readonly kind: 'gone' };
 
 export type BindResult =
+  | { readonly kind: 'bound' }
   /** @property ageMs - milliseconds since the binding. */
-  | { readonly kind: 'bound'; readonly ageMs: number }
   | { readonly kind: 'other'; readonly binding: Binding; readonly ageMs: number };
 
 /** A sale of this process that it may have to replay; see {@link SettlementStore.replaySale}. */
@@ -183,15 +183,15 @@ export interface SettlementStore {
   bindingOf(keyTag: string): Promise<Binding | undefined>;
 
   /**
-   * Binds an idempotency key to a payment. A binding of the same payment older than {@link BINDING_RENEWED_MS} is
-   * renewed.
+   * Binds an idempotency key to a payment. A binding of the same payment is renewed, and is this requester's from then
+   * on.
    */
   bind(requester: Requester, payment: BoundPayment): Promise<BindResult>;
 
   /** @returns whether the key had the expected binding, and now belongs to the requester. */
   takeOver(requester: Requester, payment: BoundPayment, from: Binding): Promise<boolean>;
 
-  /** Removes a binding that this requester made. */
+  /** Removes a binding that this requester made, and no later one has renewed. */
   unbind(requester: Requester, payment: BoundPayment): Promise<void>;
 
   /** Whether the ledger holds any claim of an authorization. */
@@ -317,7 +317,5 @@ export const UNSURE_MS = 10_000;
  * that lived.
  */
 export const RESTATE_MS = 3000;
-/** A claim is made within this time after the binding of its idempotency key. */
-export const BINDING_RENEWED_MS = 100_000;
 /** After this time, a binding without any claim may be taken over. */
 export const BINDING_ABANDONED_MS = 150_000;

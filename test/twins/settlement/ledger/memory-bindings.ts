@@ -6,10 +6,7 @@ import {
   readBinding,
 } from '../../../../src/settlement/ledger/binding.js';
 import type { Requester } from '../../../../src/settlement/ledger/requester.js';
-import {
-  BINDING_RENEWED_MS,
-  type BindResult,
-} from '../../../../src/settlement/ledger/settlement-store.js';
+import type { BindResult } from '../../../../src/settlement/ledger/settlement-store.js';
 
 /** What idempotency keys are bound to, in memory. */
 export class MemoryBindings {
@@ -30,10 +27,9 @@ export class MemoryBindings {
       if (!isOfPayment(binding, payment.chainId, payment)) {
         return { kind: 'other', binding, ageMs };
       }
-      if (ageMs < BINDING_RENEWED_MS) return { kind: 'bound', ageMs };
     }
     this.#bindTo(requester, payment);
-    return { kind: 'bound', ageMs: 0 };
+    return { kind: 'bound' };
   }
 
   takeOver(requester: Requester, payment: BoundPayment, from: Binding): boolean {

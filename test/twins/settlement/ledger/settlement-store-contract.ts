@@ -580,10 +580,10 @@ export function describeSettlementStore(name: string, open: () => Promise<StoreW
       expect((await store.bind(same, payment)).kind).toBe('bound');
       const conflict = await store.bind(same, boundPaymentOf(CHAIN_ID, other.identity));
       expect(conflict).toMatchObject({ kind: 'other', binding: payment });
-      // Only who has bound it gives it up.
-      await store.unbind(same, payment);
-      expect(await store.bindingOf(first.keyTag)).toMatchObject(payment);
+      // The newest requester holds it, and gives it up alone.
       await store.unbind(first, payment);
+      expect(await store.bindingOf(first.keyTag)).toMatchObject(payment);
+      await store.unbind(same, payment);
       expect(await store.bindingOf(first.keyTag)).toBeUndefined();
     });
 
