@@ -257,6 +257,17 @@ describe('ChainOutcomeResolver', () => {
         searched = use({ blockNumber: SENT_AT + 9n });
         expect(await resolvedWith()).toBe('foreign paid');
       });
+      it('that was one, and no search reads what used it: a later search knows of that block', async () => {
+        searched = { kind: 'not_found', readFrom: undefined };
+        const verdict = await resolver.resolve(
+          'a',
+          payment,
+          tracked('single', shown),
+          mined(),
+          finalized(),
+        );
+        expect(verdict).toEqual({ kind: 'waiting', sinceBlock: shown.number });
+      });
       it('that is not final, or in doubt: it waits', async () => {
         expect(await resolvedWith({ number: 21n, hash: BLOCK })).toBe('waiting');
       });

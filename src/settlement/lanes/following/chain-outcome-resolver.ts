@@ -72,7 +72,9 @@ export class ChainOutcomeResolver implements OutcomeResolver {
         sinceBlock,
         hashes: attempt.transactions.map(({ hash }) => hash),
       };
-      return this.#resolveUsed(id, payment, sent, inclusion === undefined, finalized);
+      const isInFlight = inclusion === undefined;
+      const verdict = await this.#resolveUsed(id, payment, sent, isInFlight, finalized);
+      return verdict.kind === 'waiting' ? { ...verdict, sinceBlock } : verdict;
     }
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });

@@ -43,7 +43,13 @@ export interface Question {
 export type Answer =
   | { readonly kind: 'verdict'; readonly question: Question; readonly verdict: OutcomeVerdict }
   /** The outcome is unknown, and the last try is over. */
-  | { readonly kind: 'unknown'; readonly question: Question; readonly why: ParkReason };
+  | {
+      readonly kind: 'unknown';
+      readonly question: Question;
+      readonly why: ParkReason;
+      /** As in the verdict. */
+      readonly sinceBlock?: bigint;
+    };
 
 /**
  * Resolves settlements in the background of a lane. The questions run code of tokens and search the chain: each is
@@ -112,7 +118,8 @@ export class OutcomeQuestions {
 
   #answerOf(question: Question, verdict: OutcomeVerdict, head: Head): readonly Answer[] {
     if (verdict.kind === 'waiting') {
-      return this.#unknown(question, verdict.why ?? 'search_failed', head);
+      const { why = 'search_failed', sinceBlock } = verdict;
+      return this.#unknown(question, why, head, sinceBlock);
     }
     if (verdict.kind === 'searching' || isTooEarly(question, verdict)) {
       this.#tries.wait(question.id, this.options.clock.steady() + SEARCH_PAUSE_MS);
@@ -123,13 +130,18 @@ export class OutcomeQuestions {
   }
 
   /** No result. The question is repeated a few times. */
-  #unknown(question: Question, why: ParkReason, { latest }: Head): readonly Answer[] {
+  #unknown(
+    question: Question,
+    why: ParkReason,
+    { latest }: Head,
+    sinceBlock?: bigint,
+  ): readonly Answer[] {
     const { id, subject } = question;
     const isLast = this.#tries.failed(id, this.options.clock.steady(), latest.number);
     // A settlement that may still be mined is followed until it no longer can be.
     if (!isLast || (subject.kind === 'attempt' && !subject.isFinal)) return [];
     this.#tries.forget(id);
-    return [{ kind: 'unknown', question, why }];
+    return [{ kind: 'unknown', question, why, ...(sinceBlock !== undefined && { sinceBlock }) }];
   }
 
   /** Whether the lane still has it, in the attempt of the question. */

@@ -174,6 +174,14 @@ describe('Outcomes', () => {
     },
   );
 
+  it('parks what a stranger has used with the newest block that was known when it was sent', async () => {
+    await lane.send('a');
+    lane.chain.verdicts.set('a', { kind: 'waiting', sinceBlock: 107n });
+    await mined([], true);
+    await threeRounds();
+    expect(lane.store.claims.get('a')).toMatchObject({ stage: 'parked', sinceBlock: 107n });
+  });
+
   it('blames all suspects of a claim no earlier than its culprits can be seen: no token hides the state of the escrow', async () => {
     lane.store.claims.claim('p', aPayment(1, { authorization: CLAIM }));
     await lane.store.queue.ready(CHAIN_ID, ['p']);

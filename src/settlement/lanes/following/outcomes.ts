@@ -9,7 +9,6 @@ import type {
   LaneAttempts,
   LaneEndings,
   LaneQueue,
-  ParkReason,
 } from '../../ledger/lane-store.js';
 import { valueSentBy } from '../../model/attempt.js';
 import type { LaneObserver } from '../lane-observer.js';
@@ -24,7 +23,7 @@ import type {
 import type { LaneState } from '../state/lane-state.js';
 import type { Inclusion, TrackedAttempt } from '../state/tracked-attempt.js';
 import { countsFromParking, noteFailure } from './failures.js';
-import { OutcomeQuestions, type Question, type Subject } from './outcome-questions.js';
+import { type Answer, OutcomeQuestions, type Question, type Subject } from './outcome-questions.js';
 import type { UnresolvedUses } from './unresolved-uses.js';
 
 interface OutcomesOptions {
@@ -115,7 +114,7 @@ export class Outcomes {
   async collect(held: HeldLane, head: Head): Promise<void> {
     for (const answer of this.#questions.collect(head)) {
       const { subject } = answer.question;
-      if (answer.kind === 'unknown') await this.#park(held, answer.question, answer.why);
+      if (answer.kind === 'unknown') await this.#park(held, answer);
       else await this.#conclude(held, answer.question, answer.verdict);
       if (subject.kind === 'attempt') await this.#closeIfDone(held, subject.tracked);
     }
@@ -210,7 +209,10 @@ export class Outcomes {
     this.options.unresolved.resolved(id);
   }
 
-  async #park(held: HeldLane, question: Question, why: ParkReason): Promise<void> {
+  async #park(
+    held: HeldLane,
+    { question, why, sinceBlock }: Extract<Answer, { kind: 'unknown' }>,
+  ): Promise<void> {
     const { endings, observer, unresolved, clock, events } = this.options;
     const { id, payment, subject } = question;
     const parking = { id, why, retryAtMs: clock.now() + PARKED_MS };
@@ -218,7 +220,7 @@ export class Outcomes {
       const { accountNonce, attempt, payments } = subject.tracked;
       const failed = failedOf(subject.tracked);
       const parkings = [{ ...parking, ...(failed && { failed }) }];
-      await endings.park(held, accountNonce, attempt.allocatedAtBlock, parkings);
+      await endings.park(held, accountNonce, sinceBlock ?? attempt.allocatedAtBlock, parkings);
       payments.delete(id);
       if (countsFromParking(payment, why, failed)) {
         await noteFailure(this.options, payment, failed?.isSuccess === true);
