@@ -54,6 +54,8 @@ interface World {
   readonly piece?: bigint;
   /** The node has no logs, and fails where it is asked for some. */
   readonly hasNoLogs?: boolean;
+  /** The first search ends a block below the newest one, which comes while it runs. */
+  readonly isGrowing?: boolean;
   /** Called for each question about logs. */
   readonly onLogs?: () => void;
 }
@@ -132,9 +134,14 @@ function aChain(world: World, topics: readonly Hex[]): EvmChain {
         : Promise.reject(new ChainUnavailableError(chainId, 'eth_getLogs'));
     },
   };
+  let missing = world.isGrowing === true ? 1n : 0n;
   return {
     chainId,
-    recentBlocks: (count: bigint) => Promise.resolve({ from: HEAD - count, to: HEAD }),
+    recentBlocks: (count: bigint) => {
+      const range = { from: HEAD - count, to: HEAD - missing };
+      missing = 0n;
+      return Promise.resolve(range);
+    },
     quorumRead: async ({ read }: { read: (of: unknown) => Promise<{ value: unknown }> }) => {
       if (world.isHanging === true) await new Promise(() => undefined);
       return (await read(view)).value;
@@ -299,6 +306,18 @@ describe('what a success says of an action', () => {
       ],
     ])('that a stranger has sent and that paid nothing has the amount 0, %s', async (_, world) => {
       expect(await answerWith(await aRefund(3n), world)).toBe('0 by - with the state');
+    });
+
+    it('that was done in a block which came during its search is found there', async () => {
+      const world: World = {
+        steps: [
+          [0n, 3n],
+          [HEAD, 4n],
+        ],
+        logs: [{ block: HEAD, amount: 60n }],
+        isGrowing: true,
+      };
+      expect(await answerWith(await aRefund(3n), world)).toBe(`60 by ${HEAD} with the state`);
     });
 
     it.each<[string, World]>([

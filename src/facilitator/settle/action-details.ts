@@ -240,8 +240,10 @@ async function findIn(
     return (await stepsAt(view, trace, at)) >= 1n;
   };
   if (view.health.hasLogs === false) throw new CannotAnswerError(view.chainId, 'eth_getLogs');
-  // A node that lags has no log of the action yet.
-  if (!(await isBeyond('latest'))) throw new ChainUnavailableError(view.chainId, 'newest state');
+  // A node that lags has no log of the action yet, and a block that came after the range was read is not searched.
+  if (!(await isBeyond({ blockNumber: range.to }))) {
+    throw new ChainUnavailableError(view.chainId, 'state of the newest searched block');
+  }
   const logs = await searchLogs((piece) => {
     budget.spend();
     return view.logs({ address, topics, ...piece });
