@@ -140,7 +140,11 @@ async function withoutEffect(
       if (!hasReorgs) violations.push(`${hash} is not on the chain`);
       continue;
     }
-    if (receipt.status !== 'success') violations.push(`${hash} has reverted`);
+    if (receipt.status !== 'success') {
+      // After a reorganization the transaction of a copier can come first, and ours fails. A later answer names the copier's.
+      if (hasReorgs && act.trick === 'copied' && hashes.size > 1) continue;
+      violations.push(`${hash} has reverted`);
+    }
     const same = told.filter(({ transaction }) => transaction === hash);
     for (const amount of new Set(same.map((heard) => heard.amount))) {
       violations.push(...(await missing(stage, act, receipt, amount)));
