@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../sandbox/processes.js';
 import { type SandboxRedis, startRedis } from '../../sandbox/redis.js';
 import { ledgerTag } from '../../src/platform/redis/hash-slot.js';
-import { idempotencyKey, listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
+import { epochKey, idempotencyKey, listKey, outboxKey } from '../../src/settlement/ledger/keys.js';
 import type { ClusterGroup } from '../support/cluster-group.js';
 import type { SentinelGroup } from '../support/sentinel-group.js';
 import { delay } from './client.js';
@@ -72,6 +72,12 @@ export class Ledger {
   /** Processes find the primary of each slot by themselves, past their proxies; this one that of a chain. */
   static within(cluster: ClusterGroup, chainId: number): Ledger {
     return new Ledger(undefined, cluster.client(ledgerTag(chainId)), chainId, undefined, cluster);
+  }
+
+  /** Whether it went back at any time, in earlier runs too: then it takes what it lacks for lost. */
+  async hasGoneBack(): Promise<boolean> {
+    const found = await this.#redis.hmget(epochKey(this.chainId), 'back', 'returned');
+    return found.includes('1');
   }
 
   /** Where processes do not go through their proxies. */
