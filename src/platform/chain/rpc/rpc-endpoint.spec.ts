@@ -20,10 +20,12 @@ describe('RpcEndpoint', () => {
    *
    * @param isAnswered - whether a request with these methods gets an answer at all.
    * @param error - the answer to all calls but `eth_chainId`.
+   * @param takesBatches - whether a batch is answered with more than one error.
    */
   function start(
     isAnswered: (methods: readonly string[]) => boolean = () => true,
     error?: object,
+    takesBatches = true,
   ): Promise<string> {
     const answer = ({ id, method }: { id: number; method: string }): object => {
       if (method === 'eth_chainId') return { jsonrpc: '2.0', id, result: '0x38' };
@@ -33,9 +35,16 @@ describe('RpcEndpoint', () => {
       let text = '';
       request.on('data', (part: Buffer) => (text += part.toString()));
       request.on('end', () => {
-        const calls = JSON.parse(text) as { id: number; method: string }[];
+        type Call = Parameters<typeof answer>[0];
+        const asked = JSON.parse(text) as Call | Call[];
+        const calls = Array.isArray(asked) ? asked : [asked];
+        if (!takesBatches && calls.length > 1) {
+          response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_600 } }));
+          return;
+        }
         if (!isAnswered(calls.map(({ method }) => method))) return;
-        response.end(JSON.stringify(calls.map(answer)));
+        const answers = calls.map(answer);
+        response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]));
       });
     });
     return new Promise((resolve) => {
@@ -122,25 +131,42 @@ describe('RpcEndpoint', () => {
     );
   }, 20_000);
 
-  it('follows blocks while the node holds every call, however many wait', async () => {
-    const url = new Secret(await start((methods) => !methods.includes('eth_call')));
-    const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
-    const calls: Promise<RpcOutcome>[] = [];
-    for (let round = 0; round < 8; round += 1) {
-      calls.push(endpoint.request('eth_call', [{}], 60_000));
+  it.each<[string, number, boolean]>([
+    ['a hundred wait', 108, true],
+    ['ten wait', 14, true],
+    ['none waits at a node without batches', 24, false],
+  ])(
+    'follows blocks while the node holds every call, and %s',
+    async (_, count, takesBatches) => {
+      const asked: (readonly string[])[] = [];
+      const isAnswered = (methods: readonly string[]): boolean => {
+        asked.push(methods);
+        return !methods.includes('eth_call');
+      };
+      const url = new Secret(await start(isAnswered, undefined, takesBatches));
+      const endpoint = new RpcEndpoint('56-0', 56, url, () => undefined);
+      await endpoint.request('eth_blockNumber', [], 60_000);
+      const calls: Promise<RpcOutcome>[] = [];
+      for (let round = 0; round < count; round += 1) {
+        calls.push(endpoint.request('eth_call', [{}], 60_000));
+        if (round < 4) await new Promise((resolve) => setImmediate(resolve));
+      }
       await new Promise((resolve) => setImmediate(resolve));
-    }
-    const more = Array.from({ length: 100 }, () => endpoint.request('eth_call', [{}], 60_000));
-    for (const method of ['eth_getTransactionReceipt', 'eth_blockNumber']) {
-      const answer = await endpoint.request(method, [], 60_000);
-      expect(answer).toEqual({ kind: 'result', value: method });
-    }
-    await endpoint.close();
-    for (const outcome of await Promise.all([...calls, ...more])) {
-      expect(outcome).toEqual({ kind: 'silent', cause: 'connection' });
-    }
-    server?.closeAllConnections();
-  }, 20_000);
+      const ask = (method: string): Promise<RpcOutcome> => endpoint.request(method, [], 60_000);
+      for (const method of ['eth_getTransactionReceipt', 'eth_blockNumber']) {
+        expect(await ask(method)).toEqual({ kind: 'result', value: method });
+      }
+      const evidence = ['eth_getTransactionReceipt', 'eth_getTransactionByHash'];
+      await Promise.all(evidence.map(ask));
+      if (takesBatches) expect(asked.at(-1)).toEqual([...evidence, 'eth_chainId']);
+      await endpoint.close();
+      for (const outcome of await Promise.all(calls)) {
+        expect(outcome).toEqual({ kind: 'silent', cause: 'connection' });
+      }
+      server?.closeAllConnections();
+    },
+    10_000,
+  );
 
   it('shares a request among all calls of a turn while few wait', async () => {
     const asked: (readonly string[])[] = [];

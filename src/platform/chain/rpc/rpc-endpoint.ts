@@ -32,11 +32,13 @@ const SEND_FLIGHTS_MAX = 2;
 const SEND_FLIGHTS_MAX_WITHOUT_BATCHES = 8;
 /**
  * Questions by which blocks and the transactions of lanes are followed, and priced. Requests of callers cause few of
- * them. Where other questions wait, these have requests of their own.
+ * them. Where other questions wait, these have requests of their own. A transaction and its receipt are evidence
+ * together, so both are here: a node may answer only one of two requests.
  */
 const FOLLOWING: ReadonlySet<string> = new Set([
   'eth_blockNumber',
   'eth_getBlockByNumber',
+  'eth_getTransactionByHash',
   'eth_getTransactionReceipt',
   'eth_getTransactionCount',
   'eth_getBalance',
@@ -224,11 +226,11 @@ export class RpcEndpoint implements RpcCaller {
     return FOLLOWING.has(method) && params[1] !== true ? this.#following : this.#questions;
   }
 
-  /** All questions share a request while few wait: each request of its own can fail by itself. */
+  /** All questions share a request that can be sent now and holds them: each request can fail by itself. */
   #share(): void {
     const [{ queue }, following] = [this.#questions, this.#following.queue];
     const isCrowded = queue.length + following.length > this.#callsMax;
-    if (!isCrowded) queue.unshift(...following.splice(0));
+    if (!isCrowded && this.#hasRoom(this.#questions)) queue.unshift(...following.splice(0));
   }
 
   async #fly(line: Line, calls: readonly WaitingCall[]): Promise<void> {
