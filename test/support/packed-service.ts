@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -8,7 +9,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type PluginBuild } from 'esbuild';
@@ -16,29 +16,14 @@ import { SIGNER } from '../../sandbox/accounts.js';
 import { startAnvil } from '../../sandbox/anvil.js';
 import { freePort } from '../../sandbox/processes.js';
 import { startRedis } from '../../sandbox/redis.js';
-import { startService } from '../../sandbox/service.js';
+import { productionMain, startService } from '../../sandbox/service.js';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
-/** The built service, as an operator starts it. */
-const MAIN = join(DIST, 'main.js');
+/** The packed service, as an operator starts it. */
+const MAIN = productionMain();
+const PACKER = fileURLToPath(new URL('../../scripts/pack.mjs', import.meta.url));
 const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/packed-service/', import.meta.url));
 const PACKED = join(FOLDER, 'service.mjs');
-
-/** What finds its own files, and what Nest and the loggers load only if it is there. */
-const OUTSIDE = [
-  '@nestjs/microservices',
-  '@nestjs/websockets',
-  '@grpc/',
-  'class-transformer/storage',
-  'pino',
-  'thread-stream',
-  'secp256k1',
-  'swagger-ui-dist',
-  '@fastify/static',
-  // Loaded by those whose keys a service keeps.
-  '@aws-sdk/client-kms',
-  '@google-cloud/kms',
-];
 
 /** Runs the packed code with what V8 has compiled of it, or leaves that behind when it ends. */
 const launcher = (code: string): string => `import { readFileSync, writeFileSync } from 'node:fs';
@@ -49,17 +34,18 @@ const compiles = process.env.COMPILES === '1';
 const cachedData = compiles ? undefined : readFileSync(filename + '.compiled');
 const script = new Script(readFileSync(filename, 'latin1'), { filename, cachedData });
 if (compiles) process.on('exit', () => writeFileSync(filename + '.compiled', script.createCachedData()));
-await script.runInThisContext()(createRequire(${JSON.stringify(MAIN)}));
+await script.runInThisContext()(createRequire(${JSON.stringify(MAIN)}), (name) => import(name));
 `;
 
 /**
- * The built service and the packages it uses in one file, compiled. The code is the same; a process that loads one file
- * instead of thousands is there in a quarter of the time, and tests start hundreds of processes.
+ * The packed service in one file, compiled. The code is that of `npm run start:prod`. Node 22 and newer could keep what
+ * it has compiled by itself; Node 20 cannot, and tests start hundreds of processes.
  *
  * @returns the file.
  */
 export async function packService(): Promise<string> {
-  if (existsSync(PACKED) && statSync(PACKED).mtimeMs > newestIn(DIST)) return PACKED;
+  if (!isNewer(MAIN, DIST)) execFileSync(process.execPath, [PACKER]);
+  if (isNewer(PACKED, dirname(MAIN))) return PACKED;
   mkdirSync(FOLDER, { recursive: true });
   const { outputFiles } = await build({
     entryPoints: [MAIN],
@@ -69,22 +55,17 @@ export async function packService(): Promise<string> {
     // Some modules await something before they are there, so it is no CommonJS.
     format: 'esm',
     target: 'node20',
-    keepNames: true,
+    minifyWhitespace: true,
+    lineLimit: 160,
     logLevel: 'error',
-    legalComments: 'none',
     plugins: [
       { name: 'outside', setup: leaveOutside },
       { name: 'own-place', setup: keepPlaces },
     ],
   });
   const code = outputFiles[0]?.text ?? '';
-  // One byte a character is read in no time; the rest is in strings and patterns.
-  const plain = code.replaceAll(
-    /[^\0-\x7f]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
   const own = join(FOLDER, `${process.pid}`);
-  writeFileSync(`${own}.js`, `(async (require) => {\n${plain}\n})`);
+  writeFileSync(`${own}.js`, `(async (require, importOutside) => {\n${code}\n})`);
   writeFileSync(`${own}.mjs`, launcher(`${own}.js`));
   await compile(`${own}.mjs`);
   renameSync(`${own}.mjs`, PACKED);
@@ -115,43 +96,39 @@ async function compile(main: string): Promise<void> {
   }
 }
 
-/** A package of Node or one that stays outside is required as it is. */
+/** What the packer has left outside is required as it is. */
 function leaveOutside(plugin: PluginBuild): void {
-  const isOutside = (path: string): boolean =>
-    isBuiltin(path) ||
-    path.endsWith('.node') ||
-    OUTSIDE.some((one) => path === one || path.startsWith(`${one}/`));
-  plugin.onResolve({ filter: /^[@a-z]/ }, ({ path, namespace }) => {
-    if (!isOutside(path)) return undefined;
-    return namespace === 'outside' ? { path, external: true } : { path, namespace: 'outside' };
-  });
+  plugin.onResolve({ filter: /^[@a-z]/ }, ({ path, namespace }) =>
+    namespace === 'outside' ? { path, external: true } : { path, namespace: 'outside' },
+  );
   plugin.onLoad({ filter: /./, namespace: 'outside' }, ({ path }) => ({
     contents: `module.exports = require(${JSON.stringify(path)});`,
   }));
 }
 
 /**
- * Files find their neighbours by their own place, so each keeps the one it had. What a file requires by a function of its
- * own is packed too: `@nestjs/terminus` would load half of Nest a second time.
+ * Files find their neighbours by their own place, so each keeps the one it had. A script with compiled code cannot
+ * import by itself: its launcher does it.
  */
 function keepPlaces(plugin: PluginBuild): void {
-  plugin.onLoad({ filter: /\.[cm]?js$/ }, ({ path }) => ({
-    contents: readFileSync(path, 'utf8')
-      .replaceAll(/^const require = createRequire\(import\.meta\.url\);$/gm, '')
-      .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
-      .replaceAll('import.meta.dirname', JSON.stringify(dirname(path)))
-      .replaceAll('import.meta.resolve', 'require.resolve')
-      .replaceAll(/\b__dirname\b/g, JSON.stringify(dirname(path)))
-      .replaceAll(/\b__filename\b/g, JSON.stringify(path)),
-    loader: 'js',
-  }));
+  plugin.onLoad({ filter: /\.js$/, namespace: 'file' }, ({ path }) => {
+    const place = { url: pathToFileURL(path).href, filename: path, dirname: dirname(path) };
+    const text = readFileSync(path, 'utf8')
+      .replaceAll('import.meta', 'ownPlace')
+      .replaceAll(/\bimport\((?="[@a-z])/g, 'importOutside(');
+    const own = `{ ...${JSON.stringify(place)}, resolve: (name) => require.resolve(name) }`;
+    return { contents: `const ownPlace = ${own};\n${text}`, loader: 'js' };
+  });
 }
 
-function newestIn(folder: string): number {
-  return Math.max(
-    0,
-    ...readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs),
+/** Whether a file is there, and newer than those of a folder and what is below it. The packed service is no part of it. */
+function isNewer(file: string, folder: string): boolean {
+  return (
+    existsSync(file) &&
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && (folder !== DIST || entry.parentPath !== dirname(MAIN)))
+      .every(
+        ({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs < statSync(file).mtimeMs,
+      )
   );
 }
