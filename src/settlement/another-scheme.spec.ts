@@ -128,7 +128,13 @@ describe('a settlement of another scheme', () => {
     const blockHash = truth.blockHash(block);
     expect(await chain.uses.find(ref, range)).toEqual({
       kind: 'found',
-      use: { transaction: hash32(5), blockNumber: BigInt(block), blockHash, logIndex: 1 },
+      use: {
+        transaction: hash32(5),
+        blockNumber: BigInt(block),
+        blockHash,
+        logIndex: 1,
+        moved: { payTo: TILL, amount: 900n, logIndex: 1 },
+      },
     });
     await chain.close();
   });

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import { addressWord, keccakOfText, uintWord } from '../../../../src/protocol/evm/abi-words.js';
 import type { Authorization } from '../../../../src/protocol/evm/authorization.js';
 import { decodeBoolean } from '../../../../src/protocol/evm/call-results.js';
-import { transferIn } from '../../../../src/protocol/evm/logs.js';
+import { type ReceiptLog, transferIn } from '../../../../src/protocol/evm/logs.js';
 import type { TransferMethod } from '../../../../src/protocol/evm/transfer-method.js';
 import type { Claim } from '../../../../src/protocol/payment/payment.js';
 import {
@@ -11,7 +11,10 @@ import {
   readInteger,
   readOptionalObject,
 } from '../../../../src/protocol/payment/wire-values.js';
-import type { AuthorizationMethod } from '../../../../src/protocol/schemes/authorization-method.js';
+import type {
+  AuthorizationMethod,
+  AuthorizationRef,
+} from '../../../../src/protocol/schemes/authorization-method.js';
 import type { Encoded } from '../../../../src/protocol/schemes/encoded.js';
 import type { Action, Scheme } from '../../../../src/protocol/schemes/scheme.js';
 import { refuse, refuseByState } from '../../../../src/protocol/schemes/verdict.js';
@@ -49,6 +52,18 @@ interface NoteClaim extends Claim {
   readonly until: bigint;
 }
 
+function isCollected(
+  logs: readonly ReceiptLog[],
+  { payer, nonce }: Pick<AuthorizationRef, 'payer' | 'nonce'>,
+): boolean {
+  return logs.some(
+    ({ topics }) =>
+      topics[0] === COLLECTED_TOPIC &&
+      topics[1] === `0x${addressWord(payer)}` &&
+      topics[2] === `0x${uintWord(nonce)}`,
+  );
+}
+
 /** One counter keeps the notes of all tokens and payers, and names each that is collected. */
 const NOTES: AuthorizationMethod = {
   name: NOTE_METHOD,
@@ -64,14 +79,8 @@ const NOTES: AuthorizationMethod = {
     `0x${addressWord(payer)}`,
     `0x${uintWord(nonce)}`,
   ],
-  isExecutedIn: () => false,
-  isNamedIn: (logs, { payer, nonce }) =>
-    logs.some(
-      ({ topics }) =>
-        topics[0] === COLLECTED_TOPIC &&
-        topics[1] === `0x${addressWord(payer)}` &&
-        topics[2] === `0x${uintWord(nonce)}`,
-    ),
+  isExecutedIn: isCollected,
+  isNamedIn: isCollected,
 };
 
 const COLLECT: Action<NoteClaim, NoteAuthorization> = {
