@@ -73,7 +73,7 @@ describe('a text with half of a surrogate pair', () => {
     await expect(note(sent)).rejects.toMatchObject({
       status: 400,
       code: 'invalid_request',
-      message: 'A text must not have half of a surrogate pair.',
+      message: `${path} must not have half of a surrogate pair.`,
       place: { path, expected: 'text without half of a surrogate pair' },
     });
   });

@@ -115,8 +115,8 @@ export class RequestPipe implements PipeTransform {
     const half = Object.entries(picked).find(([, field]) => !isWellFormed(field));
     if (half !== undefined) {
       const expected = 'text without half of a surrogate pair';
-      const message = 'A text must not have half of a surrogate pair.';
-      throw refusal(message, { path: half[0], expected });
+      const [path] = half;
+      throw refusal(`${path} must not have half of a surrogate pair.`, { path, expected });
     }
     try {
       const pipe = this.#pipes[part][isTolerant ? 'tolerant' : 'strict'];
