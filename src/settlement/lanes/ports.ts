@@ -187,12 +187,7 @@ export type OutcomeVerdict =
   /** The authorization is unused and can still be paid: the settlement goes back to the queue, to be sent alone. */
   | { readonly kind: 'requeue' }
   /** The attempt may still pay the settlement, or no endpoint can answer now, or its token hides the state. */
-  | {
-      readonly kind: 'waiting';
-      readonly why?: 'state_unreadable';
-      /** The newest known block when it was about to be sent, where that was read. A use until then is no copy. */
-      readonly sinceBlock?: bigint;
-    }
+  | { readonly kind: 'waiting'; readonly why?: 'state_unreadable' }
   /** A search for the using transaction is in progress; the question is repeated after it. */
   | { readonly kind: 'searching' };
 

@@ -271,7 +271,7 @@ export interface FailedTransaction {
 
 /** Facts of earlier attempts that did not pay a settlement. */
 export interface SentBefore {
-  /** A block before the first broadcast, in which the authorization was unused. */
+  /** A block before the first broadcast. A use up to that block is no copy of what was sent. */
   readonly sinceBlock: bigint;
   readonly hashes: readonly Hex[];
   /** Present if its last attempt has failed: an unused settlement then ends, and is not sent again. */

@@ -257,16 +257,21 @@ describe('ChainOutcomeResolver', () => {
         searched = use({ blockNumber: SENT_AT + 9n });
         expect(await resolvedWith()).toBe('foreign paid');
       });
-      it('that was one, and no search reads what used it: a later search knows of that block', async () => {
+      it.each<[string, Hex, bigint]>([
+        ['was one', BLOCK, shown.number],
+        ['the chain does not have', OTHER, SENT_AT],
+      ])('that %s, and no search reads what used it: a later search knows', async (...given) => {
+        [, blockHash] = given;
+        const one = tracked('single', shown);
+        const verdictOf = () => resolver.resolve('a', payment, one, mined(), finalized());
+        expect(one.sentSince).toBe(shown.number);
         searched = { kind: 'not_found', readFrom: undefined };
-        const verdict = await resolver.resolve(
-          'a',
-          payment,
-          tracked('single', shown),
-          mined(),
-          finalized(),
-        );
-        expect(verdict).toEqual({ kind: 'waiting', sinceBlock: shown.number });
+        expect(await verdictOf()).toEqual({ kind: 'waiting' });
+        expect(one.sentSince).toBe(given[2]);
+        // Also where nothing can be read any more.
+        doEndpointsAgree = false;
+        expect(await verdictOf()).toEqual({ kind: 'waiting' });
+        expect(one.sentSince).toBe(given[2]);
       });
       it('that is not final, or in doubt: it waits', async () => {
         expect(await resolvedWith({ number: 21n, hash: BLOCK })).toBe('waiting');

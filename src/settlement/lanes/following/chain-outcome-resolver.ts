@@ -65,16 +65,15 @@ export class ChainOutcomeResolver implements OutcomeResolver {
       return endedByState(id, isOurs ? inclusion : undefined);
     }
     if (isUsed) {
-      const { attempt } = tracked;
-      const sinceBlock = await this.#sentSince(attempt, finalized);
+      const { attempt, provenSince } = tracked;
+      const sinceBlock = provenSince ?? (await this.#sentSince(attempt, finalized));
       if (sinceBlock === undefined) return { kind: 'waiting' };
+      tracked.provenSince = sinceBlock;
       const sent = {
         sinceBlock,
         hashes: attempt.transactions.map(({ hash }) => hash),
       };
-      const isInFlight = inclusion === undefined;
-      const verdict = await this.#resolveUsed(id, payment, sent, isInFlight, finalized);
-      return verdict.kind === 'waiting' ? { ...verdict, sinceBlock } : verdict;
+      return this.#resolveUsed(id, payment, sent, inclusion === undefined, finalized);
     }
     if (isExpiredAt(payment, finalized.timestamp)) {
       return ended({ id, state: 'expired', isPaid: false, reason: reasonsOf(payment).expired });

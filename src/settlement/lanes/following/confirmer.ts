@@ -266,8 +266,7 @@ export class Confirmer {
       }
     }
     observer.included(held.lane, tracked.attempt, inclusion, latencyMs, tracked.payments);
-    const { allocatedAtBlock, newestBlock } = tracked.attempt;
-    return inclusion.blockNumber - (newestBlock?.number ?? allocatedAtBlock) <= SMOOTH_BLOCKS;
+    return inclusion.blockNumber - tracked.sentSince <= SMOOTH_BLOCKS;
   }
 
   /** Writes the chain's result for every settlement of an attempt to the ledger. */

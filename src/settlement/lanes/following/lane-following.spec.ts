@@ -449,7 +449,9 @@ describe('a lane that follows', () => {
     });
 
     it('one that is finally used by a transaction not ours gives its settlements back', async () => {
+      lane.chain.behind = 2n;
       await lane.send('a');
+      const { newestBlock } = lane.state.get(0)?.attempt ?? {};
       lane.chain.used = 1;
       lane.chain.latest += 1n;
       await lane.follow();
@@ -459,6 +461,9 @@ describe('a lane that follows', () => {
       await lane.clock.pass(2000);
       await lane.follow();
       expect(states('a')).toEqual(['queued']);
+      // A use up to the newest known block is no copy of the attempt.
+      expect(newestBlock).toBeDefined();
+      expect(lane.store.claims.get('a')?.sinceBlock).toBe(newestBlock?.number);
       expect(lane.reported).toContain('nonceUsedByOther:0');
     });
 

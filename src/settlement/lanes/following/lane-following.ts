@@ -296,11 +296,11 @@ export class LaneFollowing {
 
   async #giveUpNonce(held: HeldLane, tracked: TrackedAttempt): Promise<void> {
     const { observer, confirmer, endings, outcomes, state } = this.options;
-    const { accountNonce, attempt, payments } = tracked;
+    const { accountNonce, sentSince, payments } = tracked;
     observer.nonceUsedByOther(held.lane, accountNonce);
     await confirmer.forget(held, tracked);
     if (payments.size > 0) {
-      await endings.requeue(held, accountNonce, attempt.allocatedAtBlock, [...payments.keys()]);
+      await endings.requeue(held, accountNonce, sentSince, [...payments.keys()]);
     }
     await outcomes.close(held, tracked);
     state.work.notify();

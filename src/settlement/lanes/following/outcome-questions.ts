@@ -43,13 +43,7 @@ export interface Question {
 export type Answer =
   | { readonly kind: 'verdict'; readonly question: Question; readonly verdict: OutcomeVerdict }
   /** The outcome is unknown, and the last try is over. */
-  | {
-      readonly kind: 'unknown';
-      readonly question: Question;
-      readonly why: ParkReason;
-      /** As in the verdict. */
-      readonly sinceBlock?: bigint;
-    };
+  | { readonly kind: 'unknown'; readonly question: Question; readonly why: ParkReason };
 
 /**
  * Resolves settlements in the background of a lane. The questions run code of tokens and search the chain: each is
@@ -118,8 +112,7 @@ export class OutcomeQuestions {
 
   #answerOf(question: Question, verdict: OutcomeVerdict, head: Head): readonly Answer[] {
     if (verdict.kind === 'waiting') {
-      const { why = 'search_failed', sinceBlock } = verdict;
-      return this.#unknown(question, why, head, sinceBlock);
+      return this.#unknown(question, verdict.why ?? 'search_failed', head);
     }
     if (verdict.kind === 'searching' || isTooEarly(question, verdict)) {
       this.#tries.wait(question.id, this.options.clock.steady() + SEARCH_PAUSE_MS);
@@ -130,18 +123,13 @@ export class OutcomeQuestions {
   }
 
   /** No result. The question is repeated a few times. */
-  #unknown(
-    question: Question,
-    why: ParkReason,
-    { latest }: Head,
-    sinceBlock?: bigint,
-  ): readonly Answer[] {
+  #unknown(question: Question, why: ParkReason, { latest }: Head): readonly Answer[] {
     const { id, subject } = question;
     const isLast = this.#tries.failed(id, this.options.clock.steady(), latest.number);
     // A settlement that may still be mined is followed until it no longer can be.
     if (!isLast || (subject.kind === 'attempt' && !subject.isFinal)) return [];
     this.#tries.forget(id);
-    return [{ kind: 'unknown', question, why, ...(sinceBlock !== undefined && { sinceBlock }) }];
+    return [{ kind: 'unknown', question, why }];
   }
 
   /** Whether the lane still has it, in the attempt of the question. */

@@ -174,12 +174,40 @@ describe('Outcomes', () => {
     },
   );
 
-  it('parks what a stranger has used with the newest block that was known when it was sent', async () => {
-    await lane.send('a');
-    lane.chain.verdicts.set('a', { kind: 'waiting', sinceBlock: 107n });
-    await mined([], true);
-    await threeRounds();
-    expect(lane.store.claims.get('a')).toMatchObject({ stage: 'parked', sinceBlock: 107n });
+  describe('parks what a stranger has used with the newest block that was known when it was sent', () => {
+    /** The newest block that one endpoint had shown, and the one that two had. */
+    const [NEWEST, AGREED] = [100n, 98n];
+    const sinceBlock = () => lane.store.claims.get('a')?.sinceBlock;
+
+    beforeEach(async () => {
+      lane.chain.behind = NEWEST - AGREED;
+      await lane.send('a');
+      expect(tracked().attempt).toMatchObject({
+        allocatedAtBlock: AGREED,
+        newestBlock: { number: NEWEST },
+      });
+    });
+
+    it.each<[string, OutcomeVerdict | 'fails' | 'hangs']>([
+      ['no search finds the use', { kind: 'waiting' }],
+      ['no endpoint answers', 'fails'],
+      ['the question takes too long', 'hangs'],
+      ['its token hides the state', { kind: 'waiting', why: 'state_unreadable' }],
+    ])('that the chain was not asked about yet: %s', async (_, verdict) => {
+      lane.chain.verdicts.set('a', verdict);
+      await mined([], true);
+      await threeRounds();
+      expect(stages('a')).toEqual(['parked']);
+      expect(sinceBlock()).toBe(NEWEST);
+    });
+
+    it.each([NEWEST, AGREED])('that the chain has shown before: %s', async (proven) => {
+      lane.chain.verdicts.set('a', 'fails');
+      await mined([], true);
+      tracked().provenSince = proven;
+      await threeRounds();
+      expect(sinceBlock()).toBe(proven);
+    });
   });
 
   it('blames all suspects of a claim no earlier than its culprits can be seen: no token hides the state of the escrow', async () => {

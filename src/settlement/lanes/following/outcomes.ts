@@ -198,8 +198,8 @@ export class Outcomes {
   }
 
   async #requeue(held: HeldLane, tracked: TrackedAttempt, id: string): Promise<void> {
-    const { accountNonce, attempt } = tracked;
-    await this.options.endings.requeue(held, accountNonce, attempt.allocatedAtBlock, [id]);
+    const { accountNonce, sentSince } = tracked;
+    await this.options.endings.requeue(held, accountNonce, sentSince, [id]);
     tracked.payments.delete(id);
     this.options.state.work.notify();
   }
@@ -211,16 +211,16 @@ export class Outcomes {
 
   async #park(
     held: HeldLane,
-    { question, why, sinceBlock }: Extract<Answer, { kind: 'unknown' }>,
+    { question, why }: Extract<Answer, { kind: 'unknown' }>,
   ): Promise<void> {
     const { endings, observer, unresolved, clock, events } = this.options;
     const { id, payment, subject } = question;
     const parking = { id, why, retryAtMs: clock.now() + PARKED_MS };
     if (subject.kind === 'attempt') {
-      const { accountNonce, attempt, payments } = subject.tracked;
+      const { accountNonce, sentSince, payments } = subject.tracked;
       const failed = failedOf(subject.tracked);
       const parkings = [{ ...parking, ...(failed && { failed }) }];
-      await endings.park(held, accountNonce, sinceBlock ?? attempt.allocatedAtBlock, parkings);
+      await endings.park(held, accountNonce, sentSince, parkings);
       payments.delete(id);
       if (countsFromParking(payment, why, failed)) {
         await noteFailure(this.options, payment, failed?.isSuccess === true);

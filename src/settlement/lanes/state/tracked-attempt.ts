@@ -59,6 +59,8 @@ export class TrackedAttempt {
   finalBlock: Hex | undefined;
   /** Number of the newest block when one endpoint first showed it mined, while that is unconfirmed. */
   seenAtBlock: bigint | undefined;
+  /** {@link sentSince}, once the final chain has shown it. */
+  provenSince: bigint | undefined;
   refusal: PoolRefusal | undefined;
   /** Whether a node has accepted one of its transactions. */
   isTaken = false;
@@ -89,6 +91,15 @@ export class TrackedAttempt {
   /** Milliseconds since the epoch at which its nonce was allocated. */
   get allocatedAt(): number {
     return this.attempt.transactions[0]?.signedAt ?? this.sentAt;
+  }
+
+  /**
+   * The newest block that was known when it was about to be sent. A use up to it is no copy of the attempt. Until the
+   * chain has shown what is true, the highest claim counts: an older block would let a use elsewhere pass for a copy.
+   */
+  get sentSince(): bigint {
+    const { newestBlock, allocatedAtBlock } = this.attempt;
+    return this.provenSince ?? newestBlock?.number ?? allocatedAtBlock;
   }
 
   /** Whether the transaction of this hash belongs to the attempt and settles something. */
