@@ -61,7 +61,7 @@ const { outputFiles } = await build({
   banner: { js: COMMONJS },
   external: LEFT_OUT,
   // Node keeps the source text of what it runs: without comments and blanks it is a third smaller. Stack traces still
-  // name functions, and lines that a person can read.
+  // name functions, and lines stay short enough to read.
   legalComments: 'none',
   minifyWhitespace: true,
   lineLimit: 160,
@@ -97,8 +97,8 @@ function isNaming(node) {
  * esbuild names each function again whenever it is made, and requests make many. They keep the names of their places; only
  * classes, which are made once, are named again.
  *
- * esbuild escapes letters beyond ASCII in texts, not in regular expressions. One such letter makes Node keep two bytes for
- * each letter of the file.
+ * esbuild escapes letters beyond ASCII in strings, not in regular expressions. One letter beyond Latin-1 makes Node keep two
+ * bytes for each letter of the file.
  */
 function finish(text) {
   const edits = [];
@@ -113,6 +113,7 @@ function finish(text) {
       }
     }
     if (ts.isRegularExpressionLiteral(node) && node.text.search(NOT_ASCII) >= 0) {
+      if (/\\[^\0-\x7f]/.test(node.text)) throw new Error(`Cannot escape ${node.text}.`);
       edits.push([node.getStart(source), node.end, node.text.replace(NOT_ASCII, escapeUnit)]);
     }
     ts.forEachChild(node, visit);
@@ -125,7 +126,9 @@ function finish(text) {
     finished += text.slice(end, from) + by;
     end = to;
   }
-  return finished + text.slice(end);
+  finished += text.slice(end);
+  if (finished.search(NOT_ASCII) >= 0) throw new Error('A packed file has letters beyond ASCII.');
+  return finished;
 }
 
 function escapeUnit(unit) {

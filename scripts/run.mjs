@@ -421,7 +421,7 @@ async function inTurn(...commands) {
   return 0;
 }
 
-/** The built service in one file, from which processes start in a third of the time. */
+/** The packed service in one file, which starts in five sixths of its processor time on Node 20. */
 function packService() {
   return setUp('the service in one file', process.execPath, [
     '--import',

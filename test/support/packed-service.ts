@@ -22,6 +22,7 @@ const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 /** The packed service, as an operator starts it. */
 const MAIN = productionMain();
 const PACKER = fileURLToPath(new URL('../../scripts/pack.mjs', import.meta.url));
+const OWN_FILE = fileURLToPath(import.meta.url);
 const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/packed-service/', import.meta.url));
 const PACKED = join(FOLDER, 'service.mjs');
 
@@ -38,14 +39,15 @@ await script.runInThisContext()(createRequire(${JSON.stringify(MAIN)}), (name) =
 `;
 
 /**
- * The packed service in one file, compiled. The code is that of `npm run start:prod`. Node 22 and newer could keep what
+ * The packed service in one file, compiled. The code is that of `npm run start:prod`, except that packages which the
+ * packer left outside are loaded by `require`. Node 22 and newer could keep what
  * it has compiled by itself; Node 20 cannot, and tests start hundreds of processes.
  *
  * @returns the file.
  */
 export async function packService(): Promise<string> {
-  if (!isNewer(MAIN, DIST)) execFileSync(process.execPath, [PACKER]);
-  if (isNewer(PACKED, dirname(MAIN))) return PACKED;
+  if (!isNewer(MAIN, DIST, PACKER)) execFileSync(process.execPath, [PACKER]);
+  if (isNewer(PACKED, dirname(MAIN), OWN_FILE)) return PACKED;
   mkdirSync(FOLDER, { recursive: true });
   const { outputFiles } = await build({
     entryPoints: [MAIN],
@@ -121,10 +123,14 @@ function keepPlaces(plugin: PluginBuild): void {
   });
 }
 
-/** Whether a file is there, and newer than those of a folder and what is below it. The packed service is no part of it. */
-function isNewer(file: string, folder: string): boolean {
+/**
+ * Whether a file is there, and newer than its maker and those of a folder and what is below it. The packed service is no part
+ * of the folder.
+ */
+function isNewer(file: string, folder: string, maker: string): boolean {
   return (
     existsSync(file) &&
+    statSync(maker).mtimeMs < statSync(file).mtimeMs &&
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && (folder !== DIST || entry.parentPath !== dirname(MAIN)))
       .every(

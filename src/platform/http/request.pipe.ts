@@ -11,7 +11,7 @@ import { ApiExtension } from '@nestjs/swagger';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
 import { type Place, placeOf } from '../../protocol/diagnosis/place.js';
-import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { isWellFormed, isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import { CodedError } from './coded-error.js';
 
@@ -139,17 +139,6 @@ function hasPrototypeName(value: unknown): boolean {
   return Object.entries(value).some(
     ([name, child]) => name === '__proto__' || name === 'constructor' || hasPrototypeName(child),
   );
-}
-
-/**
- * UTF-8 has no bytes for half of a surrogate pair: such a text would change when it is stored, hashed or signed.
- *
- * @param value - with bounded depth and size.
- */
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed();
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([name, child]) => name.isWellFormed() && isWellFormed(child));
 }
 
 const NAMES = new WeakMap<object, ReadonlySet<string>>();

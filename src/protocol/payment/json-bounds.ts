@@ -79,6 +79,18 @@ export function isWithinBounds(value: unknown, { maxDepth, maxValues }: JsonBoun
   return true;
 }
 
+/**
+ * Whether no text in a value has half of a surrogate pair. UTF-8 has no bytes for such a half: the text would change when
+ * it is stored, hashed or signed.
+ *
+ * @param value - with bounded depth and size.
+ */
+export function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, child]) => name.isWellFormed() && isWellFormed(child));
+}
+
 /** @returns the position of the closing quote, or the end of the text. */
 function endOfString(json: Buffer, from: number): number {
   let at = json.indexOf(QUOTE, from);

@@ -106,6 +106,12 @@ describe('the message that answers a request', () => {
     await expect(read(STREAM, `data: ${text}\n\n`)).rejects.toThrow(cause);
   });
 
+  it('is found behind an event that is beyond its limits', async () => {
+    const note = `{"method":"notifications/progress","params":${'['.repeat(40)}${']'.repeat(40)}}`;
+    const text = `data: ${note}\n\ndata: ${JSON.stringify(wanted)}\n\n`;
+    expect(await read(STREAM, text)).toEqual(wanted);
+  });
+
   it('is not looked for behind more bytes than are read', async () => {
     const long = `: ${'x'.repeat(MAX)}\n\ndata: ${JSON.stringify(wanted)}\n\n`;
     await expect(read(STREAM, long)).rejects.toThrow(`longer than ${MAX} bytes`);

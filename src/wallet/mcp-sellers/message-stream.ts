@@ -13,7 +13,8 @@ const MESSAGE_BOUNDS = { maxDepth: 32, maxValues: 100_000 } as const;
  *
  * @param maxBytes - of all bytes that are read.
  * @returns `undefined` where the body has no such message.
- * @throws WalletError `fetch_failed` where the body is incomplete or larger, or a message is beyond its limits.
+ * @throws WalletError `fetch_failed` where the body is incomplete or larger, or where a message is beyond its limits and none
+ *   answers.
  */
 export async function readMessage(
   { headers, body }: Pick<OpenAnswer, 'headers' | 'body'>,
@@ -22,10 +23,14 @@ export async function readMessage(
 ): Promise<JsonObject | undefined> {
   const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
   const texts = isStream ? events(bounded(body, maxBytes)) : whole(bounded(body, maxBytes));
+  let isHeavy = false;
   for await (const text of texts) {
     const message = parse(text);
-    if (message?.['id'] === id && ('result' in message || 'error' in message)) return message;
+    // It may be a notification before the answer.
+    if (message === 'heavy') isHeavy = true;
+    else if (message?.['id'] === id && ('result' in message || 'error' in message)) return message;
   }
+  if (isHeavy) throw tooHeavy();
   return undefined;
 }
 
@@ -69,15 +74,15 @@ async function* events(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   }
 }
 
-function parse(text: string): JsonObject | undefined {
-  if (!isLightJson(text)) throw tooHeavy();
+function parse(text: string): JsonObject | 'heavy' | undefined {
+  if (!isLightJson(text)) return 'heavy';
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (!isWithinBounds(value, MESSAGE_BOUNDS)) throw tooHeavy();
+  if (!isWithinBounds(value, MESSAGE_BOUNDS)) return 'heavy';
   return isJsonObject(value) ? value : undefined;
 }
 

@@ -36,7 +36,7 @@ import { PurchaseRoom } from './purchase-room.js';
 
 /** Stored with an intent and in the journal, so the seller's text is limited. */
 const DEAL_MAX_CHARACTERS = 16_384;
-/** Of a request to the owner, an approval and its end. */
+/** Bytes that are counted for a request to the owner, with its approval and its end. */
 const ASK_BYTES = 16_384;
 
 export interface Purchase extends FetchRequest {

@@ -12,7 +12,10 @@ function limiter() {
   const taken = new Map<string, number>();
   return {
     taken,
-    take: (caller: string, { burst }: Rate, amount = 1) => {
+    rates: new Map<string, Rate>(),
+    take(caller: string, rate: Rate, amount = 1) {
+      const { burst } = rate;
+      this.rates.set(caller, rate);
       const sum = (taken.get(caller) ?? 0) + amount;
       const isAllowed = sum <= burst;
       if (isAllowed) taken.set(caller, sum);
@@ -48,6 +51,14 @@ describe('room for the answers that a wallet was given', () => {
 
 describe('room for the records of the purchases of a wallet', () => {
   const LONGEST = 22_000;
+
+  it('gets 512 MiB more over thirty days', async () => {
+    const counts = limiter();
+    await new PurchaseRoom(counts, hasRoom).assertRecord(WALLET, LONGEST);
+    expect([...counts.rates.values()]).toEqual([
+      { requests: 512 * 1_048_576, seconds: 30 * 86_400, burst: 64 * 1_048_576 },
+    ]);
+  });
 
   it('is 64 MiB at once as they are sealed, and ends for that wallet alone', async () => {
     const room = new PurchaseRoom(limiter(), hasRoom);

@@ -10,8 +10,8 @@ const MONTH_SECONDS = 30 * 86_400;
 /** Bytes of answers for one wallet: so many at once, and as many again over a month. */
 const ANSWERS: Rate = { requests: 64 * MIB, seconds: MONTH_SECONDS, burst: 64 * MIB };
 /**
- * Bytes of records for one wallet: the most that thirty days may have, and that may come at once. A usual record has two
- * kilobytes, one with the longest offer ten times as many, and the journal keeps each for good.
+ * Bytes of records for one wallet: 64 MiB at once, and 512 MiB more over a month. A usual record has two kilobytes, one
+ * with the longest offer ten times as many, and the journal keeps each for good.
  */
 const RECORDS: Rate = { requests: 512 * MIB, seconds: MONTH_SECONDS, burst: 64 * MIB };
 
@@ -49,7 +49,7 @@ export class PurchaseRoom {
     if (verdict.isAllowed) return;
     throw new WalletError(
       'rate_limited',
-      'The records of the purchases of this wallet are too many or too long. Try again later.',
+      'This wallet has used up its bytes for records of purchases. Try again later, or buy from sellers with shorter offers.',
       { retryAfterSeconds: verdict.retryAfterSeconds },
     );
   }

@@ -93,7 +93,7 @@ function isJson(body: string): boolean {
   if (!isLightJson(body)) {
     throw new WalletError(
       'invalid_request',
-      'The body is nested too deep, or has too many objects, lists and fields. Name its Content-Type in headers.',
+      'The body is nested too deep, or has too many objects, lists and fields, to find out whether it is JSON. Name its Content-Type in headers.',
     );
   }
   try {

@@ -138,7 +138,10 @@ async function prepare(
     };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
-    throw new WalletError('INVALID_TRANSACTION', 'The chain refuses this transaction now.');
+    throw new WalletError(
+      'INVALID_TRANSACTION',
+      `The chain refuses this transaction, it needs more than ${TRANSACTION_GAS_MAX.toString()} gas, or no node answers.`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { isWithinBounds } from '../../protocol/payment/json-bounds.js';
+import { isWellFormed, isWithinBounds } from '../../protocol/payment/json-bounds.js';
 import { isJsonObject } from '../../protocol/payment/wire-values.js';
 import type { TypedData } from './spending.js';
 import { type DigestedTypedData, withDigest } from './typed-data-digest.js';
@@ -28,7 +28,8 @@ const BUILT_IN_TYPE = /^(__proto__|address|bool|string|bytes\d*|u?int\d*)$/;
 /**
  * Parses typed data with `primary_type` or `primaryType`.
  *
- * @returns `undefined` when it does not have the shape of EIP-712 typed data, or exceeds the limits.
+ * @returns `undefined` when it does not have the shape of EIP-712 typed data, exceeds the limits, or has a text with half
+ *   of a surrogate pair, which would be signed as another text.
  */
 export function readTypedData(sent: unknown): DigestedTypedData | undefined {
   const { maxCharacters, maxDepth, maxValues } = TYPED_DATA_BOUNDS;
@@ -44,6 +45,7 @@ export function readTypedData(sent: unknown): DigestedTypedData | undefined {
   if (read === undefined || JSON.stringify([domain, message]).length > maxCharacters) {
     return undefined;
   }
+  if (!isWellFormed([domain, message])) return undefined;
   return withDigest({ types: read, domain, primaryType, message });
 }
 

@@ -144,6 +144,8 @@ describe('the bounds of typed data', () => {
       },
     ],
     ['the name of a built-in type', { ...mail, types: { uint256: fields(1) } }],
+    ['half of a surrogate pair', { ...mail, message: { x: ['a\ud800'] } }],
+    ['half of a surrogate pair in a name', { ...mail, domain: { 'a\udc00': 1 } }],
     ['what is no name', { ...mail, types: { 'A(bool x)B': fields(1) } }],
     ['what is no type', { ...mail, types: { A: [{ name: 'x', type: 'bool y,bool' }] } }],
   ])('do not take what is beyond: %s', (_what, data) => {

@@ -122,7 +122,10 @@ export class WalletRpc {
       view.callChosenBy(caller, { to, data }, TRANSACTION_GAS_MAX),
     );
     if (outcome.status === 'returned') return outcome.data;
-    throw new WalletError('INVALID_TRANSACTION', 'The call reverted.');
+    throw new WalletError(
+      'INVALID_TRANSACTION',
+      `The call reverted, or needs more than ${TRANSACTION_GAS_MAX.toString()} gas.`,
+    );
   }
 }
 
@@ -162,7 +165,7 @@ function readTypedDataParams(params: unknown): DigestedTypedData {
   const typedData = readTypedData(sent);
   if (typedData === undefined) {
     throw invalid(
-      `typed_data must have types, primaryType, domain and message, with at most ${maxCharacters} characters, ${maxValues} values and ${maxDepth} levels.`,
+      `typed_data must have types, primaryType, domain and message, with at most ${maxCharacters} characters, ${maxValues} values and ${maxDepth} levels, and no half of a surrogate pair.`,
       placeOf('params.typed_data', 'an object with types, primaryType, domain and message', sent),
     );
   }

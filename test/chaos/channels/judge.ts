@@ -142,8 +142,8 @@ async function withoutEffect(
       continue;
     }
     if (receipt.status !== 'success') {
-      // After a reorganization the transaction of a copier can come first, and ours fails. A later answer names the copier's.
-      if (hasReorgs && act.trick === 'copied' && hashes.size > 1) continue;
+      // After a reorganization the transaction of a copier can come first, and ours fails. Another answer names the copier's.
+      if (hasReorgs && act.trick === 'copied' && (await isAnyPaid(stage, hashes))) continue;
       violations.push(`${hash} has reverted`);
     }
     const same = told.filter(({ transaction }) => transaction === hash);
@@ -152,6 +152,11 @@ async function withoutEffect(
     }
   }
   return violations;
+}
+
+async function isAnyPaid(stage: Stage, hashes: Iterable<string>): Promise<boolean> {
+  const receipts = await Promise.all([...hashes].map((hash) => receiptOf(stage, hash as Hex)));
+  return receipts.some((receipt) => receipt?.status === 'success');
 }
 
 async function missing(
