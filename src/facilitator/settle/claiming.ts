@@ -66,15 +66,11 @@ export class Claiming {
     const { request, answers, requester, chain, identity, key } = context;
     const payment = acceptedPayment(request.payment, verdict);
     const needsNothing = needsNoTransaction(payment);
-    const [refusal, bound] = await Promise.all([
-      needsNothing ? undefined : this.admission.refusal(payment, chain),
-      key.bind(),
-    ]);
-    const reason = refusal ?? (bound === 'bound' ? undefined : KEY_REFUSALS[bound]);
-    if (reason !== undefined) {
-      await key.unbind();
-      return { answer: answers.failure(reason) };
-    }
+    // A request that is refused here never holds the key: giving it up would take it from a claim of the same order.
+    const refusal = needsNothing ? undefined : await this.admission.refusal(payment, chain);
+    if (refusal !== undefined) return { answer: answers.failure(refusal) };
+    const bound = await key.bind();
+    if (bound !== 'bound') return { answer: answers.failure(KEY_REFUSALS[bound]) };
     const ref = this.store.refOf(payment, identity, requester);
     this.#label(context, ref);
     request.beforeClaim?.(ref);
@@ -93,6 +89,7 @@ export class Claiming {
         if (claimed.kind !== 'known') await key.unbind();
         return await this.#unclaimed(context, payment, claimed);
       }
+      await key.renew();
       this.admission.noteQueued(payment, claimed.queued);
       if (!needsNothing) this.#addJob(ref);
       return request.isAsync

@@ -65,6 +65,12 @@ export class KeyBinding {
     return this.#hasBound ? 'bound' : 'conflict';
   }
 
+  /** Holds the key after the claim: another request of the order may have bound it meanwhile, and given it up. */
+  async renew(): Promise<void> {
+    if (!this.#hasBound) return;
+    await this.deferred.runOrDefer(() => this.store.bind(this.requester, this.payment));
+  }
+
   /** The claim failed, so the keys that this requester bound for it are free again. */
   async unbind(): Promise<void> {
     if (!this.#hasBound) return;

@@ -614,6 +614,26 @@ describe('SettleService', () => {
     expect((await settle(aPayment(), { key: 'order-8' }))?.status).toBe(409);
   });
 
+  it('a key stays with a claim whose order binds it once more and is refused', async () => {
+    const payment = aPayment();
+    const claim = store.claim.bind(store);
+    let hold = (): void => undefined;
+    jest.spyOn(store, 'claim').mockImplementationOnce(async (...asked) => {
+      await new Promise<void>((resolve) => {
+        hold = resolve;
+      });
+      return claim(...asked);
+    });
+    const first = settle(payment, { key: 'order-9' });
+    await pass(0);
+    jest.spyOn(store, 'claim').mockResolvedValueOnce({ kind: 'queue_full', queued: 9 });
+    expect((await settle(payment, { key: 'order-9' }))?.body.errorReason).toBe('queue_full');
+    hold();
+    await pay(payment);
+    expect((await first)?.body.success).toBe(true);
+    expect((await settle(aPayment(), { key: 'order-9' }))?.status).toBe(409);
+  });
+
   it('an idempotency key whose requester died is free once nothing is left of its payment', async () => {
     const payment = aPayment();
     const requester = { id: 'dead.1', credentials: [], arrivedAt: 0 };
