@@ -240,14 +240,20 @@ async function findIn(
     return (await stepsAt(view, trace, at)) >= 1n;
   };
   if (view.health.hasLogs === false) throw new CannotAnswerError(view.chainId, 'eth_getLogs');
-  // A node that lags has no log of the action yet, and a block that came after the range was read is not searched.
-  if (!(await isBeyond({ blockNumber: range.to }))) {
+  // Up to the newest block of this node, whose state is read too: a node may be a block behind the others.
+  budget.spend();
+  const to = await view.blockNumber();
+  // A node that lags more has no log of the action yet.
+  if (!(await isBeyond({ blockNumber: to }))) {
     throw new ChainUnavailableError(view.chainId, 'state of the newest searched block');
   }
-  const logs = await searchLogs((piece) => {
-    budget.spend();
-    return view.logs({ address, topics, ...piece });
-  }, range);
+  const logs = await searchLogs(
+    (piece) => {
+      budget.spend();
+      return view.logs({ address, topics, ...piece });
+    },
+    { from: range.from, to },
+  );
   const first = await firstOf(logs, ({ blockNumber }) => isBeyond({ blockNumber }));
   const log = logs[first];
   if (log !== undefined) {
