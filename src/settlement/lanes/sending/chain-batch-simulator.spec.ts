@@ -54,8 +54,8 @@ class View extends JudgingChain {
   readonly health = { endpoint: { name: '56-0' } };
   /** By payee; the others are paid. */
   readonly alone = new Map<Address, Effect | Error>();
-  /** Whether each call of a batch succeeds; `undefined` reverts the whole of it. */
-  joint: readonly boolean[] | undefined = [];
+  /** Whether each call of a batch succeeds; `undefined` reverts the whole of it, and an error is no answer. */
+  joint: readonly boolean[] | Error | undefined = [];
   isTrusted = (): boolean => false;
   isIsolated = (): boolean => false;
   readonly proved: Settlement[] = [];
@@ -82,6 +82,7 @@ class View extends JudgingChain {
 
   callFrom(sender: Sender | undefined, call: Call, gas: bigint): Promise<CallOutcome> {
     this.batches.push({ call, sender, gas });
+    if (this.joint instanceof Error) return Promise.reject(this.joint);
     if (this.joint === undefined) return Promise.resolve({ status: 'reverted', data: undefined });
     const returnData: Hex = '0x';
     const results = this.joint.map((success) => ({ success, returnData }));
@@ -144,6 +145,7 @@ describe('the last look before money is spent', () => {
     });
   });
 
+  const turns = () => new Promise((resolve) => setTimeout(resolve, 20));
   const preflight = (
     ...items: readonly Sendable[]
   ): Promise<readonly PreflightResult<Sendable>[]> => simulator.preflight(items, rules, SENDER);
@@ -276,6 +278,69 @@ describe('the last look before money is spent', () => {
       expect(checked.flatMap(({ undecided }) => undecided)).toEqual([]);
     });
 
+    describe('whose joint call its endpoint does not answer, while it answers another one', () => {
+      const undecided = (checked: readonly PreflightResult<Sendable>[]) =>
+        checked.flatMap((one) => one.undecided.map(({ id }) => id));
+      const company = (tries: number) => ['a', 'b', 'c'].map((id) => ({ ...anItem(id), tries }));
+      const another = { ...anItem('x'), goesAlone: true };
+
+      beforeEach(async () => {
+        view.isTrusted = () => true;
+        // Its gas is known from now on.
+        await preflight(another);
+        view.proved.length = 0;
+        view.joint = new ChainUnavailableError(56, 'eth_call');
+      });
+
+      it('is simulated jointly again at first: a call for each would cost what the batch saves', async () => {
+        const checked = await preflight(another, ...company(0));
+        expect(short(checked)).toEqual({ groups: [['x', LIMIT]], refusals: [] });
+        expect(undecided(checked)).toEqual(['a', 'b', 'c']);
+        await turns();
+        expect([decided, view.proved, view.simulated.length]).toEqual([0, [], 1]);
+        view.joint = [true, true, true];
+        expect(short(await preflight(...company(1))).groups.map(([ids]) => ids)).toEqual(['a,b,c']);
+      });
+
+      it('is simulated one by one after that: none may hold up the others for ever', async () => {
+        const fresh = anItem('n');
+        const checked = await preflight(another, ...company(1), fresh);
+        expect(undecided(checked)).toEqual(['n']);
+        await turns();
+        const later = short(await preflight()).groups.map(([ids]) => ids);
+        expect(later.toSorted()).toEqual(['a', 'b', 'c']);
+      });
+    });
+
+    it('looks beside the others only at the one that its endpoint does not answer about', async () => {
+      view.joint = [true, false, true];
+      view.alone.set(payeeOf('b'), new ChainUnavailableError(56, 'eth_simulateV1'));
+      const checked = await preflight(anItem('a'), anItem('b'), anItem('c'));
+      expect(short(checked).groups.map(([ids]) => ids)).toEqual(['a,c']);
+      expect(checked.flatMap(({ undecided }) => undecided)).toEqual([]);
+      simulator.clear();
+    });
+
+    it.each<[string, Error, boolean]>([
+      ['a call that was not sent is no answer', new CallNotSentError(56, 'eth_call'), false],
+      ['silence of one code is one', new CodeUnresponsiveError(56, 'eth_call'), true],
+    ])('knows whether its endpoint answers: %s', async (_, error, isAnswering) => {
+      const items = ['a', 'b'].map((id) => ({ ...anItem(id), goesAlone: true }));
+      view.alone.set(payeeOf('a'), error);
+      view.alone.set(payeeOf('b'), new ChainUnavailableError(56, 'eth_call'));
+      const isDone = await preflight(...items).then(
+        () => true,
+        () => false,
+      );
+      expect(isDone).toBe(isAnswering);
+      simulator.clear();
+    });
+
+    it('has no word on any of them where their joint call was not sent', async () => {
+      view.joint = new CallNotSentError(56, 'eth_call');
+      await expect(preflight(anItem('a'), anItem('b'))).rejects.toThrow('no endpoint');
+    });
+
     it('has no word on any of them where its endpoint answers none', async () => {
       const items = ['a', 'b'].map((id) => ({ ...anItem(id), goesAlone: true }));
       for (const { payment } of items) {
@@ -388,8 +453,6 @@ describe('the last look before money is spent', () => {
   });
 
   describe('of code that is not known to behave', () => {
-    const turns = () => new Promise((resolve) => setTimeout(resolve, 20));
-
     it('is taken beside the others, and told when it is done', async () => {
       view.isIsolated = () => true;
       expect(short(await preflight(anItem('a')))).toEqual({ groups: [], refusals: [] });

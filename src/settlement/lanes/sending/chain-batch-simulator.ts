@@ -4,7 +4,11 @@ import type { ChainView } from '../../../platform/chain/chain-view.js';
 import type { EndpointStatement } from '../../../platform/chain/disagreements.js';
 import type { EvmChain } from '../../../platform/chain/evm-chain.js';
 import { statementOf } from '../../../platform/chain/quorum.js';
-import { CallUnansweredError, ChainUnavailableError } from '../../../protocol/errors.js';
+import {
+  CallUnansweredError,
+  ChainUnavailableError,
+  CodeUnresponsiveError,
+} from '../../../protocol/errors.js';
 import { readAggregated } from '../../../protocol/evm/call-results.js';
 import type {
   CallOutcome,
@@ -144,7 +148,7 @@ export class ChainBatchSimulator<T extends Sendable> {
         ...batches.map((items) => ({ items, look: this.#checkTogether(view, items, sender) })),
         ...singles.map((item) => ({
           items: [item],
-          look: this.#checkAloneOrSlow(view, item, sender),
+          look: this.#checkAlone(view, item, sender),
         })),
       ],
       sender,
@@ -153,24 +157,36 @@ export class ChainBatchSimulator<T extends Sendable> {
   }
 
   /**
-   * What an endpoint does not answer, while it answers others, is repeated in the background: a call may be the cause.
+   * What an endpoint does not answer, while it answers others, is repeated: a call may be the cause.
    *
-   * @throws ChainUnavailableError when it answers none.
+   * @param isAnswering - whether it has answered something beside these.
+   * @throws ChainUnavailableError when it answers nothing.
    */
-  async #answered(checks: readonly Check<T>[], sender: Sender): Promise<readonly Looked<T>[]> {
+  async #answered(
+    checks: readonly Check<T>[],
+    sender: Sender,
+    isAnswering = false,
+  ): Promise<readonly Looked<T>[]> {
     const results = await Promise.allSettled(checks.map(({ look }) => look));
-    const isAnyAnswered = results.some(({ status }) => status === 'fulfilled');
-    return results.map((result, index) => {
-      if (result.status === 'fulfilled') return result.value;
-      const error: unknown = result.reason;
-      if (!isAnyAnswered || !(error instanceof ChainUnavailableError)) throw error;
-      const { items = [] } = checks[index] ?? {};
-      return {
-        groups: [],
-        refusals: [],
-        undecided: items.filter((item) => !this.#startSlow(item, sender)),
-      };
-    });
+    const isAny = isAnswering || results.some(isFromAnsweringNode);
+    const itemsOf = (index: number): readonly T[] => checks[index]?.items ?? [];
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'fulfilled') continue;
+      if (!mayRepeat(result.reason, isAny, itemsOf(index).length)) throw result.reason;
+    }
+    return results.map((result, index) =>
+      result.status === 'fulfilled' ? result.value : this.#repeat(itemsOf(index), sender),
+    );
+  }
+
+  /**
+   * A simulation without an answer is repeated in the background. That of a batch is first repeated as a whole, because
+   * a call for each of its settlements costs what the batch saves; one of them must not hold up the others for ever.
+   */
+  #repeat(items: readonly T[], sender: Sender): Looked<T> {
+    const goesOn = (item: T): boolean =>
+      (items.length > 1 && (item.tries ?? 0) === 0) || !this.#startSlow(item, sender);
+    return { groups: [], refusals: [], undecided: items.filter(goesOn) };
   }
 
   /** A settlement is sent only if it succeeds in the newest known block. */
@@ -212,17 +228,6 @@ export class ChainBatchSimulator<T extends Sendable> {
     );
   }
 
-  /** A simulation that times out while its node answers others is repeated in the background. */
-  async #checkAloneOrSlow(view: ChainView, item: T, sender: Sender): Promise<Looked<T>> {
-    try {
-      return await this.#checkAlone(view, item, sender);
-    } catch (error) {
-      if (!(error instanceof CallUnansweredError)) throw error;
-      const undecided = this.#startSlow(item, sender) ? [] : [item];
-      return { groups: [], refusals: [], undecided };
-    }
-  }
-
   // ---------------------------------------------------------------- together
 
   async #checkTogether(view: ChainView, batch: readonly T[], sender: Sender): Promise<Looked<T>> {
@@ -239,10 +244,12 @@ export class ChainBatchSimulator<T extends Sendable> {
       succeeded?.[index] === true && haveCode[index] === false;
     const good = batch.filter((_, index) => isGood(index));
     // A settlement that fails in a batch is simulated alone.
-    const alone = await Promise.all(
+    const alone = await this.#answered(
       batch
         .filter((_, index) => !isGood(index))
-        .map((item) => this.#checkAloneOrSlow(view, item, sender)),
+        .map((item) => ({ items: [item], look: this.#checkAlone(view, item, sender) })),
+      sender,
+      true,
     );
     const joint = good.length === 0 ? [] : [{ items: good, gas: this.#gasOf(good) }];
     return joined([{ groups: joint, refusals: [], undecided: [] }, ...alone]);
@@ -407,6 +414,17 @@ function reasonOf<T extends Sendable>(
   return refused.find(
     ({ item, reason }) => reason === actionOf(item.payment.authorization).reasons.used,
   )?.reason;
+}
+
+/** The silence of one code is an answer of its node. A call that was not sent says nothing. */
+function isFromAnsweringNode(result: PromiseSettledResult<unknown>): boolean {
+  return result.status === 'fulfilled' || result.reason instanceof CodeUnresponsiveError;
+}
+
+/** One settlement alone waits only for itself, whatever else its node answers. */
+function mayRepeat(error: unknown, isNodeAnswering: boolean, count: number): boolean {
+  if (error instanceof CallUnansweredError && count === 1) return true;
+  return isNodeAnswering && error instanceof ChainUnavailableError;
 }
 
 /** Joins results of single settlements. */
