@@ -65,11 +65,11 @@ const REFUND_ABI = parseAbi([
   'function refund(Config config, uint128 amount)',
   'function refundWithSignature(Config config, uint128 amount, uint256 nonce, bytes signature)',
 ]);
-const refundInput = (nonce: bigint): Hex =>
+const refundInput = (nonce: bigint, amount = 200n): Hex =>
   encodeFunctionData({
     abi: REFUND_ABI,
     functionName: 'refundWithSignature',
-    args: [CONFIG, 200n, nonce, '0x12'],
+    args: [CONFIG, amount, nonce, '0x12'],
   });
 /** A receiver gives back by itself. */
 const BARE_REFUND = encodeFunctionData({
@@ -345,11 +345,48 @@ describe('what a success says of an action', () => {
           logs: logs.slice(0, 1),
         },
       ],
-      ['is in a block whose state is gone', { steps, logs, stateFrom: 39_990n }],
+      [
+        'is in a block whose state is gone, and is in no calldata',
+        { steps, logs: [{ block: 30_000n, amount: 70n, input: '0x' }], stateFrom: 39_990n },
+      ],
     ])('that %s is no less a success, without an amount', async (_, world) => {
       expect(await answerWith(await aRefund(3n), world, { msLeft: 0 })).toBe(
         'no amount by - with the state',
       );
+    });
+
+    it('is found by its calldata where the state of its block is gone', async () => {
+      const world = { steps, logs, stateFrom: 39_990n };
+      expect(await answerWith(await aRefund(3n), world)).toBe('70 by 30000 with the state');
+    });
+
+    describe('whose nonce is used', () => {
+      const whichIsDone = async (world: World) => {
+        const [payment, chain] = [await aRefund(3n), aChain(world, REFUNDED)];
+        return new ActionDetailsReader().whichIsDone({ payment, chain }, Date.now());
+      };
+      const other = { block: 30_000n, amount: 70n, input: refundInput(3n, 300n) };
+      const gone = 39_990n;
+
+      it.each<[string, World, Awaited<ReturnType<typeof whichIsDone>>]>([
+        ['is done', { steps, logs }, 'this'],
+        ['is done, in a block whose state is gone', { steps, logs, stateFrom: gone }, 'this'],
+        ['is not: another amount', { steps, logs: [other] }, 'another'],
+        ['is not, by calldata alone', { steps, logs: [other], stateFrom: gone }, 'another'],
+        ['is too old', { steps: [[0n, 4n]] }, 'unknown'],
+        ['paid nothing', { steps, logs: logs.slice(1) }, 'unknown'],
+        ['is at nodes without logs', { steps, logs: [other], hasNoLogs: true }, 'unknown'],
+        ['is at a node that hangs', { steps, logs, isHanging: true }, undefined],
+        ['has logs that cost too many calls', { steps, logs, piece: 100n }, undefined],
+      ])('%s', async (_, world, which) => {
+        expect(await whichIsDone(world)).toBe(which);
+      });
+
+      it('has no amount of the one that was done instead', async () => {
+        expect(await answerWith(await aRefund(3n), { steps, logs: [other] })).toBe(
+          'no amount by - with the state',
+        );
+      });
     });
 
     it('whose own receipt cannot be read yet is pending until it is final', async () => {

@@ -39,10 +39,10 @@ interface Asked {
 }
 
 /**
- * A transaction; `nothing` where no transaction moved anything; `unknown` where the chain does not show which one it
- * was.
+ * A transaction; `another` where that transaction did another action instead; `nothing` where no transaction moved
+ * anything; `unknown` where the chain does not show which one it was.
  */
-type Found = Hex | 'nothing' | 'unknown';
+type Found = Hex | 'another' | 'nothing' | 'unknown';
 
 /** The facts from the chain, or `unread`; `undefined` where the transaction did something else. */
 type ReadDetails = ActionDetails | 'unread' | undefined;
@@ -78,14 +78,14 @@ export class ActionDetailsReader {
     if (isRead(ofOwn)) return withDetails(answer, own, ofOwn);
     // The transaction of another sender was mined first. Ours had no effect, or was never sent.
     const found = await this.#find(asked);
-    const isFound = found?.startsWith('0x') === true;
-    const ofFound = isFound ? await this.#read(asked, found as Hex) : undefined;
-    if (isFound && isRead(ofFound)) return withDetails(answer, found as Hex, ofFound);
+    const isFound = isTransaction(found);
+    const ofFound = isFound ? await this.#read(asked, found) : undefined;
+    if (isFound && isRead(ofFound)) return withDetails(answer, found, ofFound);
     if (action.mayOmitDetails === true) return answer;
     // A final action is never called pending, even if its amount cannot be found.
     const isOpen = ofOwn === 'unread' && answer.finality !== 'finalized';
     if (isRead(state) && !isOpen) {
-      const transaction = isFound ? (found as Hex) : ofOwn === 'unread' ? own : '';
+      const transaction = isFound ? found : ofOwn === 'unread' ? own : '';
       return withDetails(
         answer,
         transaction,
@@ -123,6 +123,24 @@ export class ActionDetailsReader {
         },
       });
     });
+  }
+
+  /**
+   * Which action was done, once {@link isDone} shows that one was: another one may have taken the same step of the
+   * contract.
+   *
+   * @param deadline - of the request, milliseconds since the epoch.
+   * @returns `unknown` where a later search finds no more; `undefined` where the chain does not answer in time.
+   */
+  async whichIsDone(
+    { payment, chain }: Omit<Asked, 'until'>,
+    deadline: number,
+  ): Promise<'this' | 'another' | 'unknown' | undefined> {
+    const trace = actionOf(payment.claim).traceOf?.(payment.claim, chain.chainId);
+    if (trace?.presents === undefined) return 'this';
+    const found = await this.#find({ payment, chain, until: untilOf(deadline) });
+    if (found === undefined || found === 'another') return found;
+    return isTransaction(found) ? 'this' : 'unknown';
   }
 
   /**
@@ -189,6 +207,10 @@ function isRead(facts: ReadDetails): facts is ActionDetails {
   return facts !== undefined && facts !== 'unread';
 }
 
+function isTransaction(found: Found | undefined): found is Hex {
+  return found?.startsWith('0x') === true;
+}
+
 /** @throws ChainUnavailableError also where the contract gives a malformed answer. */
 async function stepsAt(view: ChainView, trace: LogTrace, at: BlockPoint): Promise<bigint> {
   const steps = await trace.stepsBeyond(stateAt(view, at));
@@ -206,9 +228,12 @@ async function searchIn(chain: EvmChain, trace: LogTrace): Promise<Found | undef
   };
   return inTime(performance.now() + PATIENCE_MS, async () => {
     const range = await chain.recentBlocks(LOOK_BACK_BLOCKS);
-    return chain.quorumRead({
+    let areLogsThere = false;
+    const search = chain.quorumRead({
       what: 'transaction of an action',
       read: async (view) => {
+        if (view.health.hasLogs === false) throw new CannotAnswerError(view.chainId, 'eth_getLogs');
+        areLogsThere = true;
         try {
           const value = await findIn(view, trace, range, budgetOf(view.health.endpoint.name));
           return { value, key: value, subject: subjectAt('latest', value) };
@@ -219,27 +244,26 @@ async function searchIn(chain: EvmChain, trace: LogTrace): Promise<Found | undef
         }
       },
     });
+    return search.catch((error: unknown) => {
+      // No endpoint has logs, so that a later search finds no more.
+      if (error instanceof ChainUnavailableError && !areLogsThere) return 'unknown';
+      throw error;
+    });
   });
 }
 
-/**
- * Searches the block that moved the contract past the action. Other logs of this contract in the block belong to other
- * actions.
- *
- * @throws BudgetSpentError
- */
+/** @throws BudgetSpentError */
 async function findIn(
   view: ChainView,
   trace: LogTrace,
   range: BlockRange,
   budget: SearchBudget,
 ): Promise<Found> {
-  const { address, topics } = trace;
+  const { address, topics, presents } = trace;
   const isBeyond = async (at: BlockPoint): Promise<boolean> => {
     budget.spend();
     return (await stepsAt(view, trace, at)) >= 1n;
   };
-  if (view.health.hasLogs === false) throw new CannotAnswerError(view.chainId, 'eth_getLogs');
   // Up to the newest block of this node, whose state is read too: a node may be a block behind the others.
   budget.spend();
   const to = await view.blockNumber();
@@ -254,15 +278,32 @@ async function findIn(
     },
     { from: range.from, to },
   );
+  const among = await logsOfStep(logs, range, isBeyond).catch((error: unknown) => {
+    // A node that has dropped the state of old blocks still has the calldata of their transactions.
+    if (presents !== undefined && error instanceof ChainUnavailableError) return logs;
+    throw error;
+  });
+  if (typeof among === 'string') return among;
+  budget.spend(among.length);
+  return actionAmong(view, trace, among);
+}
+
+/**
+ * The logs in the block that moved the contract past the action. Some of them may belong to other actions.
+ *
+ * @throws ChainUnavailableError
+ */
+async function logsOfStep(
+  logs: readonly FoundLog[],
+  range: BlockRange,
+  isBeyond: (at: BlockPoint) => Promise<boolean>,
+): Promise<readonly FoundLog[] | 'nothing' | 'unknown'> {
   const first = await firstOf(logs, ({ blockNumber }) => isBeyond({ blockNumber }));
   const log = logs[first];
   if (log !== undefined) {
     const { blockNumber } = log;
     if (!(await isBeyond({ blockNumber: blockNumber - 1n }))) {
-      const inBlock = logs.filter((other) => other.blockNumber === blockNumber);
-      budget.spend(inBlock.length);
-      // In a block with several such transactions it is unclear which one is the action's.
-      return onlyOf(await possibleAmong(view, trace, inBlock)) ?? 'unknown';
+      return logs.filter((other) => other.blockNumber === blockNumber);
     }
   }
   // The action left no log: it was done after the previous log, or after the first searched block.
@@ -270,22 +311,26 @@ async function findIn(
   return isInRange ? 'nothing' : 'unknown';
 }
 
-/** Transactions of the logs of a block that can be of the action. */
-async function possibleAmong(
+/** The action's transaction among those of these logs; with several that can be it, it is unknown which one is. */
+async function actionAmong(
   view: ChainView,
   { presents }: LogTrace,
-  inBlock: readonly FoundLog[],
-): Promise<readonly Hex[]> {
+  logs: readonly FoundLog[],
+): Promise<Found> {
   const fitting: Hex[] = [];
-  for (const { transactionHash } of inBlock) {
+  let isAnother = false;
+  for (const { transactionHash } of logs) {
     if (presents !== undefined) {
       const transaction = await view.transaction(transactionHash);
       if (transaction === undefined) throw new ChainUnavailableError(view.chainId, 'transaction');
-      if (!presents(transaction.input)) continue;
+      const presented = presents(transaction.input);
+      isAnother ||= presented === 'another';
+      if (presented !== 'this') continue;
     }
     fitting.push(transactionHash);
   }
-  return fitting;
+  if (fitting.length === 0 && isAnother) return 'another';
+  return onlyOf(fitting) ?? 'unknown';
 }
 
 /**

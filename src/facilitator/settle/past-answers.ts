@@ -26,7 +26,7 @@ type FromArchive =
   | { readonly kind: 'answer'; readonly answer: SettleAnswer }
   /** @property transaction - the one that paid, where it is known. */
   | { readonly kind: 'nothing'; readonly transaction?: Hex | undefined }
-  | { readonly kind: 'away' };
+  | { readonly kind: 'other_terms' | 'away' };
 
 const NOTHING: FromArchive = { kind: 'nothing' };
 
@@ -83,9 +83,20 @@ export class PastAnswers {
 
   /**
    * Of an action that is done, though no claim in the ledger did it: the answer of the archived settlement that did it.
+   *
+   * @param ofAnother - the answer where the archive has another action with the same authorization; absent where it is
+   *   certain that this action was done.
    */
-  async ofDone(context: SettleContext, isKeyKnown: boolean): Promise<SettleAnswer> {
+  async ofDone(
+    context: SettleContext,
+    isKeyKnown: boolean,
+    ofAnother?: SettleAnswer,
+  ): Promise<SettleAnswer> {
     const past = await this.#fromArchive(context, true, isKeyKnown);
+    if (ofAnother !== undefined) {
+      if (past.kind === 'other_terms') return ofAnother;
+      if (past.kind === 'away') return context.answers.failure('network_unavailable');
+    }
     const answer = past.kind === 'answer' ? past.answer : undefined;
     const reason = answer?.body.errorReason;
     const counts = reason === undefined || reason === 'idempotency_key_conflict';
@@ -145,8 +156,9 @@ function answerTo(past: ArchivedPayment, { request, answers: blank }: SettleCont
   switch (past.kind) {
     case 'unknown':
       return NOTHING;
+    case 'other_terms':
     case 'away':
-      return { kind: 'away' };
+      return { kind: past.kind };
     case 'refused':
       return say(blank.failure(past.reason));
     case 'unsold':

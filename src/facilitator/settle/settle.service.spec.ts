@@ -3,9 +3,15 @@ import { type Address, type Hex, numberToHex } from 'viem';
 import { aSettleService } from '../../../test/builders/facilitator/settle-service.js';
 import { anEip3009Authorization } from '../../../test/builders/protocol/payment/accepted-payment.js';
 import {
+  aChannelChain,
+  bodyOf,
+  CONFIG,
+} from '../../../test/builders/protocol/schemes/batch-settlement/channel.js';
+import {
   anUptoAuthorization,
   anUptoPayment,
 } from '../../../test/builders/protocol/schemes/upto/upto.js';
+import { FakeArchive } from '../../../test/builders/settlement/ledger/settlement-archive.js';
 import { aSettlementView } from '../../../test/builders/settlement/model/settlement-view.js';
 import { MemoryLabelStore } from '../../../test/twins/settlement/ledger/memory-label-store.js';
 import { MemorySettlementStore } from '../../../test/twins/settlement/ledger/memory-settlement-store.js';
@@ -14,16 +20,21 @@ import type { BlockPoint } from '../../platform/chain/chain-queries.js';
 import type { EvmChain } from '../../platform/chain/evm-chain.js';
 import { RedisUnavailableError } from '../../protocol/errors.js';
 import { addressWord, keccakOfText, uintWord } from '../../protocol/evm/abi-words.js';
+import type { Call } from '../../protocol/evm/calls.js';
 import { CHANNEL_ESCROW } from '../../protocol/evm/contracts.js';
 import { identityOf } from '../../protocol/payment/identity.js';
 import type { Claim, Eip3009Claim, Payment, UptoClaim } from '../../protocol/payment/payment.js';
+import type { JsonObject } from '../../protocol/payment/wire-values.js';
 import type { Reason } from '../../protocol/reasons.js';
+import { channelIdOf } from '../../protocol/schemes/batch-settlement/channel.js';
 import type { PayoutClaim } from '../../protocol/schemes/batch-settlement/claims.js';
 import type { Payout } from '../../protocol/schemes/batch-settlement/payout.js';
+import { readRefund } from '../../protocol/schemes/batch-settlement/read-claim.js';
+import { type Refund, refundCallOf } from '../../protocol/schemes/batch-settlement/refund.js';
 import { AWAITED_MS } from '../../settlement/ledger/epoch.js';
 import type { LabelStore } from '../../settlement/ledger/label-store.js';
 import { credentialsOf } from '../../settlement/ledger/requester.js';
-import { NO_ARCHIVE } from '../../settlement/ledger/settlement-archive.js';
+import { NO_ARCHIVE, type SettlementArchive } from '../../settlement/ledger/settlement-archive.js';
 import type { SettlementUpdate } from '../../settlement/ledger/settlement-events.js';
 import { RESTATE_MS } from '../../settlement/ledger/settlement-store.js';
 import type { SettlementView } from '../../settlement/model/settlement.js';
@@ -141,6 +152,7 @@ function anEscrowChain(paidOut: () => bigint): EvmChain {
   const view = {
     chainId: CHAIN_ID,
     health: { endpoint: { name: 'node' } },
+    blockNumber: () => Promise.resolve(head),
     call: (_: unknown, _gas: unknown, at: BlockPoint) => {
       const block = typeof at === 'object' && 'blockNumber' in at ? at.blockNumber : head;
       const data = `0x${uintWord(paid(block))}${uintWord(paid(block))}`;
@@ -149,9 +161,59 @@ function anEscrowChain(paidOut: () => bigint): EvmChain {
     logs: () => Promise.resolve([log()]),
     receipt: () => Promise.resolve({ isSuccess: true, logs: [log()], blockHash: TX }),
   };
+  return aChainOf(view);
+}
+
+/** The refund of a channel with its first nonce. */
+async function aRefund(amount: bigint): Promise<Payment> {
+  const { payload } = await bodyOf('refund');
+  const inner = { ...(payload['payload'] as JsonObject), refundNonce: '0', claims: [] };
+  const claim = readRefund({ payload: { ...inner, amount: String(amount) } });
+  if (claim === undefined) throw new Error('not read');
+  return { ...aPayment(), claim };
+}
+
+/** One whose newest block gave back this amount by the first nonce of a channel. */
+function aRefundChain(amount: bigint, { hasLogs = true, isHanging = false } = {}): EvmChain {
+  const head = 100n;
+  const refund = {
+    config: CONFIG,
+    amount,
+    refundNonce: 0n,
+    signature: '0x12',
+  } as unknown as Refund;
+  const topics = [keccakOfText('Refunded(bytes32,address,uint128)'), channelIdOf(CONFIG, CHAIN_ID)];
+  const log = {
+    address: CHANNEL_ESCROW,
+    topics,
+    data: `0x${uintWord(amount)}`,
+    logIndex: 0,
+    transactionHash: TX,
+    blockNumber: head,
+  };
+  const view = {
+    chainId: CHAIN_ID,
+    health: { endpoint: { name: 'node' }, hasLogs },
+    blockNumber: () => Promise.resolve(head),
+    call: (call: Call, _gas: unknown, at: BlockPoint) => {
+      const block = typeof at === 'object' && 'blockNumber' in at ? at.blockNumber : head;
+      const refundNonce = block < head ? 0n : 1n;
+      return call.data.startsWith('0x82ad56cb')
+        ? aChannelChain({ refundNonce }).chain.call(call, 0n)
+        : Promise.resolve({ status: 'returned', data: `0x${uintWord(refundNonce)}` });
+    },
+    logs: () => (isHanging ? new Promise(() => undefined) : Promise.resolve([log])),
+    transaction: () => Promise.resolve({ input: refundCallOf(refund).data }),
+    receipt: () => Promise.resolve({ isSuccess: true, logs: [log], blockHash: TX }),
+  };
+  return aChainOf(view);
+}
+
+/** One node, whose newest block is 100. */
+function aChainOf(view: unknown): EvmChain {
   return {
     chainId: CHAIN_ID,
-    recentBlocks: () => Promise.resolve({ from: 1n, to: head }),
+    recentBlocks: () => Promise.resolve({ from: 1n, to: 100n }),
     quorumRead: async ({ read }: { read: (of: unknown) => Promise<{ value: unknown }> }) =>
       (await read(view)).value,
   } as unknown as EvmChain;
@@ -200,7 +262,7 @@ describe('SettleService', () => {
     jest.useRealTimers();
   });
 
-  function aService(): SettleService {
+  function aService(chain?: EvmChain, archive: SettlementArchive = NO_ARCHIVE): SettleService {
     const listeners = new Map<string, Set<(event: SettlementUpdate) => void>>();
     store.onUpdate = (id, kind, transaction) => {
       const event: SettlementUpdate = {
@@ -239,7 +301,7 @@ describe('SettleService', () => {
         },
         isFinallyDone: () => isFinallyDone(),
       },
-      archive: NO_ARCHIVE,
+      archive,
       finder: {
         until: () => 0,
         isUsed: () => Promise.resolve(usedBy !== undefined),
@@ -267,7 +329,7 @@ describe('SettleService', () => {
       addJob: (id) => jobs.push(id),
       onTrouble: (what) => trouble.push(what),
       chainId: CHAIN_ID,
-      chain: anEscrowChain(() => paidOut),
+      chain: chain ?? anEscrowChain(() => paidOut),
       waitMs: WAIT_MS,
       onClaiming: (claiming) =>
         (endInTime = () => {
@@ -1066,6 +1128,7 @@ describe('SettleService', () => {
 
   describe('an action of a seller whose claim the ledger lost', () => {
     const NOTHING_LEFT: Reason = 'invalid_batch_settlement_evm_nothing_to_settle';
+    const NONCE_USED: Reason = 'invalid_batch_settlement_evm_refund_simulation_failed';
 
     it.each([
       ['and knows no transaction', false],
@@ -1104,6 +1167,51 @@ describe('SettleService', () => {
       // What the check of the request does not call done is refused.
       isRefusedAsDone = false;
       expect(await ask()).toMatchObject({ errorReason: NOTHING_LEFT, transaction: '' });
+    });
+
+    it.each<[string, EvmChain, object]>([
+      ['a success where it is done', aRefundChain(300n), { success: true, transaction: TX }],
+      [
+        'refused where another one has used its nonce',
+        aRefundChain(100n),
+        { errorReason: NONCE_USED, transaction: '' },
+      ],
+      [
+        'a success without an amount where no node has logs',
+        aRefundChain(100n, { hasLogs: false }),
+        { success: true, transaction: '', amount: undefined },
+      ],
+      [
+        'unknown where the chain does not show which one is done',
+        aRefundChain(100n, { isHanging: true }),
+        { errorReason: 'network_unavailable' },
+      ],
+    ])('is, as a refund, %s', async (_, chain, expected) => {
+      [refusal, isRefusedAsDone] = [NONCE_USED, true];
+      service = aService(chain);
+      store.forgetAll();
+      const asking = settle(await aRefund(300n));
+      await pass(4000);
+      const { amount, ...body } = (await asking)?.body ?? {};
+      expect({ amount, ...body }).toMatchObject(expected);
+    });
+
+    it.each<[string, boolean, boolean, object]>([
+      ['refused where the archive knows another one', false, false, { errorReason: NONCE_USED }],
+      ['unknown without an answer of it', false, true, { errorReason: 'network_unavailable' }],
+      ['a success where the chain shows it', true, false, { success: true, transaction: TX }],
+    ])('is, as a refund that may be in the archive, %s', async (_, hasLogs, isAway, expected) => {
+      [refusal, isRefusedAsDone] = [NONCE_USED, true];
+      const archive = new FakeArchive();
+      const { authorizationId = '', termsTag = '' } = identityOf(await aRefund(100n)) ?? {};
+      const view = { state: 'finalized', isPaid: true, transaction: TX, termsTag } as const;
+      archive.add(aSettlementView(view), authorizationId, CHAIN_ID);
+      archive.isAway = isAway;
+      service = aService(aRefundChain(300n, { hasLogs }), archive);
+      store.forgetAll();
+      const asking = settle(await aRefund(300n));
+      await pass(4000);
+      expect((await asking)?.body).toMatchObject(expected);
     });
 
     it('is refused where the chain shows that it is not done', async () => {

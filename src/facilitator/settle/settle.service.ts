@@ -193,9 +193,10 @@ export class SettleService {
   }
 
   /**
-   * The success of an action that the state of its contract shows done, by any sender.
+   * The success of an action that the chain shows done, by any sender.
    *
-   * @param otherwise - the answer where it is not done. A refusal is not given where the chain does not say so.
+   * @param otherwise - the answer where it is not done, or another one was done in its place. A refusal is not given
+   *   where the chain does not say so.
    */
   async #doneOr(
     otherwise: SettleAnswer,
@@ -206,13 +207,17 @@ export class SettleService {
     const { payment } = request;
     const isDoneAt = (finality: Finality) =>
       this.actionDetails.isDone({ payment, chain }, finality, deadlineAt());
-    const isDone = await isDoneAt('included');
-    if (isDone === true) {
-      const isFinal = async () => (await isDoneAt('finalized')) === true;
-      return this.#doneBefore(context, isFinal, isKeyKnown);
-    }
     const isRefusal = otherwise.body.transaction === '';
-    return isDone === undefined && isRefusal ? answers.failure('network_unavailable') : otherwise;
+    const unknown = isRefusal ? answers.failure('network_unavailable') : otherwise;
+    const isDone = await isDoneAt('included');
+    if (isDone !== true) return isDone === undefined ? unknown : otherwise;
+    const isFinal = async () => (await isDoneAt('finalized')) === true;
+    const notFinal = await this.#untilFinal(context, isFinal);
+    if (notFinal !== undefined) return notFinal;
+    const done = await this.actionDetails.whichIsDone({ payment, chain }, deadlineAt());
+    if (done === undefined) return unknown;
+    if (done === 'another') return otherwise;
+    return this.past.ofDone(context, isKeyKnown, done === 'this' ? undefined : otherwise);
   }
 
   /** @param lost - a claim that the request had in an earlier round. */
@@ -238,7 +243,8 @@ export class SettleService {
             : { answer: answers.of(lost.ref.id).pending(lost.hash) };
         }
         const isFinal = () => this.verifier.isFinallyDone(request.payment, verification);
-        return { answer: await this.#doneBefore(context, isFinal, binding !== undefined) };
+        const notFinal = await this.#untilFinal(context, isFinal);
+        return { answer: notFinal ?? (await this.past.ofDone(context, binding !== undefined)) };
       }
       case 'same':
         return this.#join(context, assessed.known, binding);
@@ -264,13 +270,13 @@ export class SettleService {
   /**
    * Another sender did the action, or an earlier settlement that has left the ledger. If finality is required, its
    * block must become final first, because nothing would repeat the action after a reorganization.
+   *
+   * @returns the answer where it does not become final in time.
    */
-  async #doneBefore(
-    context: NamedContext,
+  async #untilFinal(
+    { request, answers, deadlineAt }: NamedContext,
     isFinal: () => Promise<boolean>,
-    isKeyKnown: boolean,
-  ): Promise<SettleAnswer> {
-    const { request, answers, deadlineAt } = context;
+  ): Promise<SettleAnswer | undefined> {
     const isFinalInTime = async (): Promise<boolean> => {
       const leftMs = Math.max(deadlineAt() - Date.now(), FINAL_AGAIN_MS);
       const answer = await withTimeout(leftMs, isFinal());
@@ -282,7 +288,7 @@ export class SettleService {
       }
       await delay(FINAL_AGAIN_MS);
     }
-    return this.past.ofDone(context, isKeyKnown);
+    return undefined;
   }
 
   /** Joins the claim of the payment, unless the claim is over or belongs to another payment. */

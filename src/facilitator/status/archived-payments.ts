@@ -14,8 +14,11 @@ import { PaymentVerifier } from '../verify/payment-verifier.js';
 
 /** The outcome of a payment that the ledger does not know, for one requester. */
 export type ArchivedPayment =
-  /** `away`: the archive does not answer. */
-  | { readonly kind: 'unknown' | 'away' }
+  /**
+   * - `other_terms`: another payment or action with the same authorization was done, and sold to no requester.
+   * - `away`: the archive does not answer.
+   */
+  | { readonly kind: 'unknown' | 'other_terms' | 'away' }
   /** The payer did not sign it, or did not sign it for these requirements. */
   | { readonly kind: 'refused'; readonly reason: Reason }
   /** It was sold to another requester; without a settlement it is another payment with the same authorization. */
@@ -73,7 +76,8 @@ export class ArchivedPayments {
     if (match.kind === 'refused') return match;
     const isSold = view.sale.state === 'sold';
     if (match.kind === 'other_terms') {
-      return isSold ? { kind: 'sold_to_another', view: undefined } : { kind: 'unknown' };
+      if (isSold) return { kind: 'sold_to_another', view: undefined };
+      return { kind: view.isPaid ? 'other_terms' : 'unknown' };
     }
     const { isRepeatable } = rulesOf(payment.claim);
     const isOwn =

@@ -195,6 +195,7 @@ export class VerifyService {
       case 'away':
         return mayBeGood ? invalid('network_unavailable') : undefined;
       case 'unknown':
+      case 'other_terms':
       case 'failed':
       case 'unsold':
         return undefined;

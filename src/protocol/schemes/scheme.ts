@@ -219,12 +219,12 @@ export interface LogTrace {
    * @throws ChainUnavailableError
    */
   readonly stepsBeyond: (chain: Pick<ChainReader, 'call'>) => Promise<bigint | undefined>;
-  /**
-   * Whether calldata requests the action, if other actions leave the same log. Calldata that another contract builds
-   * is not visible.
-   */
-  readonly presents?: (input: Hex) => boolean;
+  /** Present if other actions leave the same log. Calldata that another contract builds is not visible. */
+  readonly presents?: (input: Hex) => Presented;
 }
+
+/** What calldata requests: the action, or another one for which the contract takes the same step. */
+export type Presented = 'this' | 'another' | 'nothing';
 
 /**
  * The rules for one kind of request, without side effects. A kind omits an optional member if it behaves like most

@@ -23,7 +23,7 @@ import type { Verdict, VerifyScope } from '../verdict.js';
 import type { ClaimBatch } from './claim-batch.js';
 import { readRefund } from './read-claim.js';
 import {
-  presentsRefund,
+  presentedRefund,
   type Refund,
   REFUND_EVIDENCE,
   refundCallOf,
@@ -103,10 +103,13 @@ describe('a refund', () => {
       if (!verdict.isValid) throw new Error(verdict.reason);
       const refund = verdict.authorization as Refund;
       const { data } = refundCallOf(refund);
-      expect(presentsRefund(data, refund.config, 3n)).toBe(true);
-      expect(presentsRefund(data, refund.config, 4n)).toBe(false);
+      expect(presentedRefund(data, refund)).toBe('this');
+      expect(presentedRefund(data, { ...refund, refundNonce: 4n })).toBe('nothing');
+      expect(presentedRefund(data, { ...refund, amount: 201n })).toBe('another');
+      const other = refundCallOf({ ...refund, amount: 201n, claimSignature: undefined }).data;
+      expect(presentedRefund(`${other}${data.slice(2)}`, refund)).toBe('this');
       const words = refundCallOf({ ...refund, claimSignature: undefined }).data.slice(10);
-      expect(presentsRefund(`0x12345678${words}`, refund.config, 3n)).toBe(false);
+      expect(presentedRefund(`0x12345678${words}`, refund)).toBe('nothing');
     }
   });
 

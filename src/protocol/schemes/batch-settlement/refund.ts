@@ -4,7 +4,7 @@ import type { Authorization } from '../../evm/authorization.js';
 import { decodeUint } from '../../evm/call-results.js';
 import { type Call, selectorOf } from '../../evm/calls.js';
 import { CHANNEL_ESCROW } from '../../evm/contracts.js';
-import type { StateEvidence } from '../scheme.js';
+import type { Presented, StateEvidence } from '../scheme.js';
 import {
   type Refusal,
   refuse,
@@ -166,14 +166,22 @@ const REFUND = selectorOf(
   'refundWithSignature((address,address,address,address,address,uint40,bytes32),uint128,uint256,bytes)',
 );
 
-/** Whether calldata asks for a refund with this nonce, by itself or among other calls, for whatever amount. */
-export function presentsRefund(input: Hex, config: ChannelConfig, refundNonce: bigint): boolean {
+/**
+ * What calldata asks for, by itself or among other calls: this refund, or another amount with its nonce. A refund that
+ * comes with other rows is the same one: the totals of the channels show what is claimed.
+ */
+export function presentedRefund(
+  input: Hex,
+  { config, refundNonce, amount }: Pick<Refund, 'config' | 'refundNonce' | 'amount'>,
+): Presented {
   const [channel, nonce] = [`${REFUND}${configWords(config)}`, uintWord(refundNonce)];
+  let presented: Presented = 'nothing';
   for (let at = input.indexOf(channel); at >= 0; at = input.indexOf(channel, at + 1)) {
-    const afterAmount = at + channel.length + 64;
-    if (input.startsWith(nonce, afterAmount)) return true;
+    const ofAmount = at + channel.length;
+    if (input.startsWith(uintWord(amount) + nonce, ofAmount)) return 'this';
+    if (input.startsWith(nonce, ofAmount + 64)) presented = 'another';
   }
-  return false;
+  return presented;
 }
 
 /** Beside what its claim may cost. */

@@ -27,7 +27,7 @@ import {
   verifyPayout,
 } from './payout.js';
 import {
-  presentsRefund,
+  presentedRefund,
   type Refund,
   REFUND_EVIDENCE,
   refundCallOf,
@@ -247,7 +247,8 @@ export const REFUND: Action<RefundClaim, Refund> = {
   evidence: REFUND_EVIDENCE,
   culprits: CULPRITS,
 
-  traceOf: ({ config, refundNonce }, chainId) => {
+  traceOf: (claim, chainId) => {
+    const { config, refundNonce } = claim;
     const channelId = channelIdOf(config, chainId);
     return {
       address: CHANNEL_ESCROW,
@@ -257,7 +258,7 @@ export const REFUND: Action<RefundClaim, Refund> = {
         return next === undefined ? undefined : next - refundNonce;
       },
       // A receiver gives back without a nonce, too.
-      presents: (input) => presentsRefund(input, config, refundNonce),
+      presents: (input) => presentedRefund(input, claim),
     };
   },
   detailsOf: async ({ config }, receipt, chain) => {
