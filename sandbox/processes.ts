@@ -14,9 +14,9 @@ export interface Started {
 
 /**
  * Below the ports that the kernel gives to outgoing connections (32768 on Linux, 49152 on macOS): one of these would take
- * a port between the look and the listening.
+ * a port between the look and the listening. Above 10080, which `fetch` refuses to ask ("bad port" of the Fetch standard).
  */
-const FIRST_PORT = 10_000;
+const FIRST_PORT = 10_081;
 const LAST_PORT = 32_767;
 
 /** A file for each port that was given to a process which still runs: what it is for may not listen yet. */
