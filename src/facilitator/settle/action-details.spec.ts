@@ -54,7 +54,7 @@ interface World {
   readonly piece?: bigint;
   /** The node has no logs, and fails where it is asked for some. */
   readonly hasNoLogs?: boolean;
-  /** The newest known block is one after that of the node. */
+  /** The node lacks the newest block. */
   readonly isBehind?: boolean;
   /** Called for each question about logs. */
   readonly onLogs?: () => void;
@@ -138,9 +138,6 @@ function aChain(world: World, topics: readonly Hex[]): EvmChain {
   };
   return {
     chainId,
-    // Of all nodes, and read before.
-    recentBlocks: (count: bigint) =>
-      Promise.resolve({ from: HEAD - count, to: own < HEAD ? HEAD : HEAD - 1n }),
     quorumRead: async ({ read }: { read: (of: unknown) => Promise<{ value: unknown }> }) => {
       if (world.isHanging === true) await new Promise(() => undefined);
       return (await read(view)).value;

@@ -227,7 +227,6 @@ async function searchIn(chain: EvmChain, trace: LogTrace): Promise<Found | undef
     return budget;
   };
   return inTime(performance.now() + PATIENCE_MS, async () => {
-    const range = await chain.recentBlocks(LOOK_BACK_BLOCKS);
     let areLogsThere = false;
     const search = chain.quorumRead({
       what: 'transaction of an action',
@@ -235,7 +234,7 @@ async function searchIn(chain: EvmChain, trace: LogTrace): Promise<Found | undef
         if (view.health.hasLogs === false) throw new CannotAnswerError(view.chainId, 'eth_getLogs');
         areLogsThere = true;
         try {
-          const value = await findIn(view, trace, range, budgetOf(view.health.endpoint.name));
+          const value = await findIn(view, trace, budgetOf(view.health.endpoint.name));
           return { value, key: value, subject: subjectAt('latest', value) };
         } catch (error) {
           if (!(error instanceof BudgetSpentError)) throw error;
@@ -253,12 +252,7 @@ async function searchIn(chain: EvmChain, trace: LogTrace): Promise<Found | undef
 }
 
 /** @throws BudgetSpentError */
-async function findIn(
-  view: ChainView,
-  trace: LogTrace,
-  range: BlockRange,
-  budget: SearchBudget,
-): Promise<Found> {
+async function findIn(view: ChainView, trace: LogTrace, budget: SearchBudget): Promise<Found> {
   const { address, topics, presents } = trace;
   const isBeyond = async (at: BlockPoint): Promise<boolean> => {
     budget.spend();
@@ -267,17 +261,15 @@ async function findIn(
   // Up to the newest block of this node, whose state is read too: a node may be a block behind the others.
   budget.spend();
   const to = await view.blockNumber();
+  const range = { from: to > LOOK_BACK_BLOCKS ? to - LOOK_BACK_BLOCKS : 0n, to };
   // A node that lags more has no log of the action yet.
   if (!(await isBeyond({ blockNumber: to }))) {
     throw new ChainUnavailableError(view.chainId, 'state of the newest searched block');
   }
-  const logs = await searchLogs(
-    (piece) => {
-      budget.spend();
-      return view.logs({ address, topics, ...piece });
-    },
-    { from: range.from, to },
-  );
+  const logs = await searchLogs((piece) => {
+    budget.spend();
+    return view.logs({ address, topics, ...piece });
+  }, range);
   const among = await logsOfStep(logs, range, isBeyond).catch((error: unknown) => {
     // A node that has dropped the state of old blocks still has the calldata of their transactions.
     if (presents !== undefined && error instanceof ChainUnavailableError) return logs;

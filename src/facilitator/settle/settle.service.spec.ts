@@ -213,7 +213,6 @@ function aRefundChain(amount: bigint, { hasLogs = true, isHanging = false } = {}
 function aChainOf(view: unknown): EvmChain {
   return {
     chainId: CHAIN_ID,
-    recentBlocks: () => Promise.resolve({ from: 1n, to: 100n }),
     quorumRead: async ({ read }: { read: (of: unknown) => Promise<{ value: unknown }> }) =>
       (await read(view)).value,
   } as unknown as EvmChain;
